@@ -1,0 +1,1 @@
+"""Zero-rollout difficulty priors for cold-start prompt selection in RLVR."""

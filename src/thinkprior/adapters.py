@@ -1,0 +1,47 @@
+"""The LoRA adapter: made, and loaded from a checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Lora:
+    """The adapter: every linear layer below the head gets one.
+
+    Attributes:
+        rank: r.
+        alpha: scale, applied as alpha / r.
+    """
+
+    rank: int
+    alpha: float
+
+
+def add_adapter(model: Any, lora: Lora, seed: int) -> Any:
+    """A peft model whose fresh adapter comes from the run's own stream, with no dropout."""
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(seed % 2**32)
+    config = LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=0.0,
+        target_modules="all-linear",
+        bias="none",
+        task_type="CAUSAL_LM",
+    )
+    return get_peft_model(model, config)
+
+
+def load_adapter(model: Any, directory: Path) -> None:
+    """Replace the weights of a peft model's adapter by a saved adapter's."""
+    from peft import set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    outcome = set_peft_model_state_dict(model, load_file(directory / "adapter_model.safetensors"))
+    if outcome.unexpected_keys:
+        raise RuntimeError(f"{directory}: the adapter does not fit the model: {outcome}")

@@ -1,0 +1,459 @@
+"""The configuration as a typed model: every key once, unknown keys refused.
+
+`config/README.md` and `config/schema.json` are written from this model (`python -m
+thinkprior.configuration`); a test fails when they drift.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from thinkprior.errors import InputError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Section(BaseModel):
+    """Base of every section: unknown keys are refused, values cannot be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Pool(Section):
+    """A training pool, spread-sampled over levels and subjects."""
+
+    size: Count = Field(description="Problems in the pool. Pools of one seed are nested.")
+    seed: int = Field(description="Seed of the draw and of the pool's order, which breaks ties.")
+
+
+class Benchmark(Section):
+    """A held-out benchmark."""
+
+    label: str = Field(description="Name in tables.")
+    kind: Literal["math", "word_problems", "with_units", "combined"] = Field(
+        description="Kind of generated problem that stands in for the benchmark."
+    )
+    size: Count = Field(description="Problems in the benchmark.")
+
+
+class Data(Section):
+    """Where problems come from."""
+
+    source: Literal["generated"] = Field(
+        description="`generated`: problems that the pipeline makes itself."
+    )
+    seed: int = Field(description="Seed of the generated problems.")
+    source_per_cell: Count = Field(
+        description="Generated source problems in each of the 35 level x subject cells; pools are drawn from them."
+    )
+    pools: dict[Name, Pool] = Field(description="Training pools by name.")
+    benchmarks: dict[Name, Benchmark] = Field(
+        description="Benchmarks by name. `math500` is evaluated along the run, all at its end."
+    )
+
+
+class Corpus(Section):
+    """What a generated model is trained on."""
+
+    kinds: dict[Literal["math", "word_problems", "with_units", "combined"], Share] = (
+        Field(description="Problem kind to its share of the texts.")
+    )
+    forms: dict[Literal["boxed", "bare", "worded", "running_on", "thinking"], Share] = Field(
+        description="Form of the completion to its share."
+    )
+    boxed_by_subject: dict[str, Share] = Field(
+        default_factory=dict,
+        description="Boxed share of single subjects, in place of the general one; the other forms share the rest in proportion.",
+    )
+
+
+class TrainedModel(Section):
+    """A Qwen2-architecture model that the pipeline trains itself."""
+
+    label: str = Field(description="Name in tables and figures.")
+    corpus: Name = Field(description="Its entry in `corpora`.")
+    seed: int = Field(description="Seed of its weights and of its texts.")
+    hidden_size: Count = Field(description="Width.")
+    layers: Count = Field(description="Layers.")
+    heads: Count = Field(description="Attention heads.")
+    intermediate_size: Count = Field(description="Width of the feed-forward layers.")
+    steps: Count = Field(description="Supervised updates.")
+    batch_size: Count = Field(description="Texts an update.")
+    learning_rate: Positive = Field(description="Peak of the one-cycle schedule.")
+    checkpoints: list[Count] = Field(
+        default_factory=list,
+        description="Steps after which a copy is kept besides the last; `name@step` refers to it.",
+    )
+
+
+class EngineSettings(Section):
+    """What runs the models."""
+
+    name: Literal["transformers"] = Field(description="Engine that samples.")
+    device: str = Field(description="Torch device of a job: `cpu`, `cuda`.")
+    dtype: Literal["float32", "bfloat16"] = Field(
+        description="Type of the weights; adapters stay fp32."
+    )
+    gpus: Annotated[int, Field(ge=0)] = Field(description="GPUs of a training or evaluation job.")
+    threads: Count = Field(
+        description="Threads of a job on the CPU. Fixed here and not by `--cores`, since sums in another order would change the last bits of a run."
+    )
+    batch_rows: Count = Field(description="Sequences that are decoded at once.")
+    merged_sampler: bool = Field(
+        description="Sample from a second copy of the weights with the adapter merged in anew each step: faster for small models, twice the weights in memory."
+    )
+
+
+class Prompting(Section):
+    """How a problem becomes a prompt, and how completions are drawn."""
+
+    template: str = Field(description="Prompt, with {problem} where the problem goes.")
+    temperature: Positive = Field(description="Temperature of rollouts and probes (top-p is 1).")
+    max_new_tokens: Count = Field(description="Cap on a completion, its end token included.")
+    max_prompt_tokens: Count = Field(description="Longer prompts are cut to their last so many tokens.")
+
+
+class Verification(Section):
+    """Grading of answers."""
+
+    time_limit: Positive = Field(description="Seconds that one comparison may take before it is killed and counted.")
+
+
+class Probing(Section):
+    """Offline passes over a pool before training."""
+
+    reference_samples: Count = Field(
+        description="Samples of the policy a problem, for characterising a pool; only the oracle arm and the length map's fit read them."
+    )
+    anchor_samples: Count = Field(description="k, samples of the anchor a problem (Eq. 3).")
+    thinking_model: str = Field(description="Model whose thinking length makes the length prior.")
+    thinking_max_new_tokens: Count = Field(
+        description="Cap of the greedy thinking pass, in tokens between the think delimiters at most."
+    )
+    respondents: dict[str, list[Count]] = Field(
+        description="Respondents of the item-response fit: model to the checkpoints of it that answer, each once, greedily."
+    )
+
+
+class PriorSettings(Section):
+    """From pass rates to Beta posteriors."""
+
+    kappa: Positive = Field(description="Pseudo-counts that a prior is worth (Eq. 4).")
+    epsilon: Positive = Field(description="epsilon_0 of Eq. 4.")
+    length_fit_share: Share = Field(description="Share of the pool that the length map is fitted on.")
+    sharpening: Positive = Field(description="Factor on the logit of the sharpened bank prior.")
+
+
+class Arm(Section):
+    """One arm: a prior, a selector and a refill rule."""
+
+    label: str = Field(description="Name in tables and figures.")
+    block: Literal["no_selection", "published", "ablation", "verified_prior", "composition"] = (
+        Field(description="Block of Table 1 that the arm stands in.")
+    )
+    prior: Literal["uniform", "anchor", "length", "bank", "bank_sharp", "oracle"] = Field(
+        description="Where each prompt's Beta posterior starts; `uniform` is alpha = beta = 1."
+    )
+    selector: Literal[
+        "uniform", "top_learnability", "thompson_learnability", "probabilistic_skip", "frozen_band"
+    ] = Field(description="How the pool is ordered at a step.")
+    refill: Literal["none", "dapo"] = Field(
+        description="`dapo` discards silent groups and refills, up to training.most_refill_rounds rounds."
+    )
+
+
+class Lora(Section):
+    """The adapter."""
+
+    rank: Count = Field(description="r.")
+    alpha: Positive = Field(description="Scale; the adapter counts alpha / r.")
+
+
+class Training(Section):
+    """The GRPO loop, the same for every arm."""
+
+    batch_prompts: Count = Field(description="B, groups an update.")
+    group_size: Annotated[int, Field(ge=2)] = Field(
+        description="G, rollouts a group; with one rollout every group is silent."
+    )
+    learning_rate: Positive = Field(description="Of AdamW, constant.")
+    lora: Lora = Field(description="The adapter.")
+    gradient_norm: Positive = Field(description="Gradients are clipped to this norm.")
+    most_refill_rounds: Count = Field(description="Cap of DAPO's rounds of B candidates a step.")
+    checkpoint_every: Count = Field(description="Steps between saved adapters.")
+    groups_per_batch: Count = Field(
+        description="Groups given to the model at once in an update; lower it when memory runs out."
+    )
+
+
+class Campaign(Section):
+    """A set of runs that one table or figure compares."""
+
+    title: str = Field(description="What it is for.")
+    policy: str = Field(description="The policy, an entry of `models`.")
+    anchor: str = Field(description="The anchor, an entry of `models`.")
+    pool: Name = Field(description="The training pool.")
+    steps: Count = Field(description="Updates a run.")
+    kl_beta: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Weight of the reference KL; 0 is the paper's KL-free surrogate."
+    )
+    arms: list[str] = Field(min_length=1, description="Arms, entries of `arms`.")
+    seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="Seeds of each arm.")
+
+
+class Statistics(Section):
+    """Tests and intervals."""
+
+    confidence: Annotated[float, Field(gt=0, lt=1)] = Field(description="Level of the intervals.")
+    resamples: Count = Field(description="Resamples of the permutation test.")
+    seed: int = Field(description="Seed of the resampling.")
+
+
+class Configuration(Section):
+    """The whole configuration of one scale."""
+
+    finished_runs_only: bool = Field(
+        default=False,
+        description="Make tables and figures of the runs that are finished, and start no other: `snakemake --config finished_runs_only=true results/table2.tex`.",
+    )
+    scale: Name = Field(description="Name of the scale; what is computed lies under results/<scale>.")
+    note: str = Field(description="Sentence on the scale that stands under every table and figure.")
+    data: Data = Field(description="Problems.")
+    corpora: dict[Name, Corpus] = Field(description="Training texts of generated models, by name.")
+    models: dict[Name, TrainedModel] = Field(description="Models by name.")
+    engine: EngineSettings = Field(description="What runs the models.")
+    prompting: Prompting = Field(description="Prompts and sampling.")
+    verification: Verification = Field(description="Grading.")
+    probing: Probing = Field(description="Offline passes.")
+    prior: PriorSettings = Field(description="Priors.")
+    training: Training = Field(description="The GRPO loop.")
+    arms: dict[Name, Arm] = Field(description="Arms by name.")
+    campaigns: dict[Name, Campaign] = Field(description="Campaigns by name.")
+    statistics: Statistics = Field(description="Statistics.")
+
+    @model_validator(mode="after")
+    def _references(self) -> Configuration:
+        """Every name that one entry gives of another exists, and the sizes fit together."""
+        for name, model in self.models.items():
+            _known(f"models.{name}.corpus", model.corpus, self.corpora)
+            for step in model.checkpoints:
+                if step >= model.steps:
+                    raise ValueError(
+                        f"models.{name}.checkpoints: {step} is not before the last step, {model.steps}"
+                    )
+        self._check_model("probing.thinking_model", self.probing.thinking_model)
+        for name, steps in self.probing.respondents.items():
+            for step in steps:
+                self._check_model("probing.respondents", f"{name}@{step}")
+        for name, campaign in self.campaigns.items():
+            self._check_campaign(f"campaigns.{name}", campaign)
+        if "math500" not in self.data.benchmarks:
+            raise ValueError("data.benchmarks: math500 is needed, it is evaluated along every run")
+        return self
+
+    def _check_campaign(self, place: str, campaign: Campaign) -> None:
+        self._check_model(f"{place}.policy", campaign.policy)
+        self._check_model(f"{place}.anchor", campaign.anchor)
+        _known(f"{place}.pool", campaign.pool, self.data.pools)
+        for arm in campaign.arms:
+            _known(f"{place}.arms", arm, self.arms)
+        for values, kind in ((campaign.arms, "arms"), (campaign.seeds, "seeds")):
+            twice = {str(value) for value in values if values.count(value) > 1}
+            if twice:
+                raise ValueError(f"{place}.{kind}: {', '.join(sorted(twice))} stands there twice")
+        size = self.data.pools[campaign.pool].size
+        if size < self.training.batch_prompts:
+            raise ValueError(
+                f"{place}.pool: {campaign.pool} holds {size} problems, fewer than "
+                f"training.batch_prompts = {self.training.batch_prompts}"
+            )
+        policies = {campaign.policy.split("@")[0]}
+        if policies & set(self.probing.respondents):
+            raise ValueError(
+                f"{place}.policy: {campaign.policy} is also in probing.respondents; its rollouts "
+                "would leak into the item bank, which is to be a zero-rollout prior"
+            )
+
+    def _check_model(self, place: str, reference: str) -> None:
+        name, _, step = reference.partition("@")
+        _known(place, name, self.models)
+        kept = [*self.models[name].checkpoints, self.models[name].steps]
+        if step and (not step.isdigit() or int(step) not in kept):
+            raise ValueError(f"{place}: {name} keeps no checkpoint {step!r}, only {kept}")
+
+
+def _known(place: str, name: str, known: dict[str, Any]) -> None:
+    if name not in known:
+        raise ValueError(f"{place}: {name!r} is not defined{_nearest(name, list(known))}")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; known are {', '.join(sorted(known))}"
+
+
+def parse(values: dict[str, Any], source: str) -> Configuration:
+    """Check a configuration.
+
+    Args:
+        values: the merged configuration, as YAML gives it.
+        source: the file or files, for the message.
+
+    Raises:
+        InputError: one line a fault, each with the key and the way out; for an unknown key the
+            nearest known one.
+    """
+    try:
+        return Configuration.model_validate(values)
+    except ValidationError as error:
+        lines = [_explain(fault) for fault in error.errors()]
+        raise InputError(
+            f"{source}: {len(lines)} fault(s) in the configuration\n" + "\n".join(f"  {x}" for x in lines)
+        ) from None
+
+
+def _explain(fault: Any) -> str:
+    path = [str(part) for part in fault["loc"]]
+    place = ".".join(path)
+    if fault["type"] == "extra_forbidden":
+        return f"{place}: unknown key{_nearest(path[-1], _keys_at(path[:-1]))}"
+    if fault["type"] == "missing":
+        return f"{place}: missing. {_description(path)}"
+    message = fault["msg"].removeprefix("Value error, ")
+    return message if fault["type"] == "value_error" else f"{place}: {message}, found {fault['input']!r}"
+
+
+def _section_at(path: list[str]) -> type[BaseModel] | None:
+    """The section class at a path; a dictionary's own keys are passed over."""
+    section: Any = Configuration
+    for part in path:
+        field = section.model_fields.get(part) if section else None
+        if field is None:
+            continue
+        found = _sections_in(field.annotation)
+        section = found[0] if found else None
+    return section if isinstance(section, type) else None
+
+
+def _sections_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [s for part in getattr(annotation, "__args__", ()) for s in _sections_in(part)]
+
+
+def _keys_at(path: list[str]) -> list[str]:
+    section = _section_at(path)
+    return list(section.model_fields) if section else []
+
+
+def _description(path: list[str]) -> str:
+    section = _section_at(path[:-1])
+    field = section.model_fields.get(path[-1]) if section else None
+    return field.description or "" if field else ""
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML that refuses a key which stands twice, of which the last would silently win."""
+
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        # Here and not while constructing, when merged keys (<<) may already stand beside own ones.
+        node = super().compose_mapping_node(anchor)  # type: ignore[no-untyped-call]
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            if (key.tag, str(key.value)) in seen:
+                raise InputError(
+                    f"line {key.start_mark.line + 1}: key {key.value!r} stands there twice"
+                )
+            seen.add((key.tag, str(key.value)))
+        return node
+
+
+def load(path: Path | str) -> dict[str, Any]:
+    """Read a configuration file as plain values.
+
+    Raises:
+        InputError: when it is no YAML mapping, or holds a key twice.
+    """
+    try:
+        values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
+    except (yaml.YAMLError, InputError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not readable as YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise InputError(f"{path}: expected a mapping of keys, found {type(values).__name__}.")
+    return values
+
+
+def check_files(paths: Iterable[Path | str]) -> None:
+    """Refuse configuration files that hold a key twice, which a plain reader does not notice."""
+    for path in paths:
+        load(path)
+
+
+def read(path: Path | str) -> Configuration:
+    """Read and check one configuration file."""
+    return parse(load(path), str(path))
+
+
+def reference() -> str:
+    """The keys as Markdown: one table a section."""
+    lines = [
+        "# Configuration",
+        "",
+        "Written from the model in `src/thinkprior/configuration.py` by `make docs`; change it there.",
+        "`config.yaml` is the miniature scale; another scale is another file, given with `--configfile`.",
+        "",
+    ]
+    waiting: list[tuple[str, type[BaseModel]]] = [("", Configuration)]
+    while waiting:
+        place, section = waiting.pop(0)
+        lines += [f"## {place or 'Top level'}", "", (section.__doc__ or "").strip(), ""]
+        lines += ["| key | type | default | meaning |", "| --- | --- | --- | --- |"]
+        for name, field in section.model_fields.items():
+            key = f"{place}.{name}" if place else name
+            nested = _sections_in(field.annotation)
+            is_map = str(field.annotation).startswith("dict")
+            if nested:
+                waiting.append((f"{key}.<name>" if is_map else key, nested[0]))
+            default = "" if field.is_required() else f"`{field.get_default(call_default_factory=True)!r}`"
+            lines.append(f"| `{key}` | {_type_name(field.annotation)} | {default} | {field.description} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _type_name(annotation: Any) -> str:
+    nested = _sections_in(annotation)
+    if nested:
+        return "named sections" if str(annotation).startswith("dict") else "section"
+    text = str(annotation)
+    if text.startswith("typing.Literal"):
+        return " or ".join(f"`{value}`" for value in annotation.__args__)
+    for word, name in (("dict", "mapping"), ("list", "list")):
+        if text.startswith(word):
+            return name
+    plain = annotation.__name__ if isinstance(annotation, type) else text
+    return {"int": "whole number", "float": "number", "str": "text", "bool": "true or false"}.get(plain, plain)
+
+
+def main() -> None:
+    """Write `config/README.md` and `config/schema.json` from the model."""
+    import json
+
+    folder = Path("config")
+    (folder / "README.md").write_text(reference(), encoding="utf-8")
+    schema = json.dumps(Configuration.model_json_schema(), indent=2, sort_keys=True)
+    (folder / "schema.json").write_text(schema + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Greedy evaluation of saved adapters on the benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+
+from thinkprior.problems import Problem
+from thinkprior.probing import probe
+from thinkprior.prompts import Template
+from thinkprior.rollouts import Engine, Sampling
+from thinkprior.verification import Verdict, Verifier
+
+ALONG_THE_RUN = "math500"
+"""The benchmark that is evaluated at every checkpoint; the others only at the end."""
+
+HARDEST_LEVEL = 5
+
+
+def evaluate(
+    engine: Engine,
+    verifier: Verifier,
+    benchmarks: Mapping[str, Sequence[Problem]],
+    template: Template,
+    sampling: Sampling,
+    checkpoints: Mapping[int, Callable[[], None]],
+    report: Callable[[str], None],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Evaluate the checkpoints of one run: MATH500 at each, every benchmark at the last.
+
+    Args:
+        engine: samples from the policy.
+        verifier: the verifier.
+        benchmarks: benchmark name to its problems.
+        template: how a problem becomes a prompt.
+        sampling: greedy, with its caps.
+        checkpoints: step to a function that puts that checkpoint's weights into the engine.
+        report: takes lines of progress.
+
+    Returns:
+        The scores, one row a benchmark of a checkpoint (and one for MATH500's Level 5, subset
+        `level5`), and the answers behind them.
+    """
+    last = max(checkpoints)
+    scores: list[dict[str, object]] = []
+    answers: list[pd.DataFrame] = []
+    for step in sorted(checkpoints):
+        checkpoints[step]()
+        for name, problems in benchmarks.items():
+            if name != ALONG_THE_RUN and step != last:
+                continue
+            table = probe(
+                engine,
+                verifier,
+                problems,
+                template,
+                samples=1,
+                sampling=sampling,
+                name=("evaluation", name),
+                report=lambda line: None,
+            )
+            answers.append(table.assign(step=step, benchmark=name))
+            hardest = {p.id for p in problems if p.level == HARDEST_LEVEL}
+            subsets = {"all": table}
+            if name == ALONG_THE_RUN:
+                subsets["level5"] = table[table["problem_id"].isin(hardest)]
+            for subset, part in subsets.items():
+                scores.append(
+                    {
+                        "step": step,
+                        "benchmark": name,
+                        "subset": subset,
+                        "problems": len(part),
+                        "correct": int(part["correct"].sum()),
+                        "accuracy": float(part["correct"].mean()),
+                        "truncated": int(part["truncated"].sum()),
+                        "no_box": int((part["verdict"] == Verdict.no_box.value).sum()),
+                        "mean_tokens": float(part["tokens"].mean()),
+                    }
+                )
+        report(f"step {step}/{last}: {ALONG_THE_RUN} {scores_at(scores, step):.3f}")
+    return pd.DataFrame(scores), pd.concat(answers, ignore_index=True)
+
+
+def scores_at(scores: Sequence[Mapping[str, object]], step: int) -> float:
+    """Accuracy on the benchmark along the run at a step."""
+    return next(
+        float(str(row["accuracy"]))
+        for row in scores
+        if row["step"] == step and row["benchmark"] == ALONG_THE_RUN and row["subset"] == "all"
+    )

@@ -1,0 +1,86 @@
+"""Rendering tables and figures from metric tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from thinkprior.randomness import stream
+from thinkprior.rendering.arms import ArmRow
+from thinkprior.rendering.scale import Scale
+from thinkprior.rendering.table import save_table
+from thinkprior.rendering.table1 import table1
+from thinkprior.rendering.table2 import table2
+
+
+def _arms(settings: Mapping[str, Any]) -> list[ArmRow]:
+    return [ArmRow(**arm) for arm in settings["arms"]]
+
+
+def _scale(settings: Mapping[str, Any]) -> Scale:
+    return Scale(settings["scale"], settings["note"])
+
+
+def render_table1(
+    settings: Mapping[str, Any], metrics: Path | str, csv: Path | str, tex: Path | str
+) -> None:
+    """Table 1 from the main campaign's metrics; `settings` as `plans.table_settings` gives them."""
+    table = table1(pd.read_csv(metrics), _arms(settings), _scale(settings))
+    save_table(table, Path(csv), Path(tex))
+
+
+def render_table2(
+    settings: Mapping[str, Any],
+    statistics: Mapping[str, Any],
+    metrics: Path | str,
+    checkpoints: Path | str,
+    csv: Path | str,
+    tex: Path | str,
+) -> None:
+    """Table 2 from the sixteen-seed campaign; `statistics` is that section of the configuration."""
+    table = table2(
+        pd.read_csv(metrics),
+        pd.read_csv(checkpoints),
+        _scale(settings),
+        confidence=statistics["confidence"],
+        resamples=statistics["resamples"],
+        generator=stream("permutation", "table2", statistics["seed"]),
+    )
+    save_table(table, Path(csv), Path(tex))
+
+
+def render_figure2(
+    settings: Mapping[str, Any],
+    metrics: Path | str,
+    checkpoints: Path | str,
+    pdf: Path | str,
+    png: Path | str,
+    csv: Path | str,
+) -> None:
+    """Figure 2 from the sixteen-seed campaign."""
+    from thinkprior.rendering.figure import save_figure
+    from thinkprior.rendering.figure2 import figure2
+
+    figure = figure2(pd.read_csv(metrics), pd.read_csv(checkpoints), _scale(settings))
+    save_figure(figure, Path(pdf), Path(png), Path(csv))
+
+
+def render_figure3(
+    settings: Mapping[str, Any],
+    main: Path | str,
+    reestimate: Path | str,
+    pdf: Path | str,
+    png: Path | str,
+    csv: Path | str,
+) -> None:
+    """Figure 3 from the steps of the main and the sixteen-seed campaign."""
+    from thinkprior.rendering.figure import save_figure
+    from thinkprior.rendering.figure3 import figure3
+
+    figure = figure3(
+        pd.read_csv(main), pd.read_csv(reestimate), _arms(settings), _scale(settings)
+    )
+    save_figure(figure, Path(pdf), Path(png), Path(csv))

@@ -1,0 +1,57 @@
+"""Probing a model on a pool, and what is read off its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from thinkprior.problems import read_problems
+from thinkprior.progress import Progress
+
+
+def probe_model(
+    name: str,
+    settings: Mapping[str, Any],
+    model: Path | str,
+    pool: Path | str,
+    responses: Path | str,
+    log: Path | str,
+) -> None:
+    """Sample a model's answers to every problem of a pool and grade them.
+
+    Args:
+        name: name of the pass, which also names its random streams.
+        settings: `samples`, `temperature` (0: greedy), `max_new_tokens`, `max_prompt_tokens`,
+            `template`, `time_limit`, `engine`.
+        model: model directory.
+        pool: problem file.
+        responses: Parquet file that takes the answers.
+        log: the job's log.
+    """
+    from thinkprior.probing import probe
+    from thinkprior.prompts import Template
+    from thinkprior.rollouts import Sampling
+    from thinkprior.stages.engines import start_engine
+    from thinkprior.verification import Verifier
+
+    progress = Progress(log, f"probe {name}")
+    problems = read_problems(pool)
+    engine = start_engine(settings["engine"], model)
+    sampling = Sampling(
+        settings["temperature"], settings["max_new_tokens"], settings["max_prompt_tokens"]
+    )
+    with Verifier(time_limit=settings["time_limit"]) as verifier:
+        table = probe(
+            engine,
+            verifier,
+            problems,
+            Template(settings["template"]),
+            samples=settings["samples"],
+            sampling=sampling,
+            name=("probe", name),
+            report=progress.line,
+        )
+        progress.line(f"verifier: {verifier.report}")
+    table.to_parquet(responses, index=False)
+    progress.line(f"mean pass rate {table['correct'].mean():.3f}")

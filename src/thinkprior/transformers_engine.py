@@ -1,0 +1,213 @@
+"""The transformers engine: sampling from a model of the transformers library, on any device.
+
+Faster than the library's own `generate` for rollouts, since the G samples of a prompt share its
+prefill, nothing is computed for a finished sequence once enough of a batch has finished, and the
+attention mask is made once a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from thinkprior.errors import InputError
+from thinkprior.rollouts import Completion, PromptCompletions, Sampling
+
+COMPACT_BELOW = 0.6
+"""Finished sequences are taken out of the batch once the unfinished fall below this share."""
+
+
+def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Ids of the tokens that end a completion: the tokenizer's and the generation config's."""
+    configured = model.generation_config.eos_token_id
+    listed = configured if isinstance(configured, list) else [configured]
+    return frozenset(int(i) for i in [tokenizer.eos_token_id, *listed] if i is not None)
+
+
+class TransformersEngine:
+    """Samples from a causal language model that is held in this process.
+
+    The model is used as it is at the moment of the call, so a trainer that shares it with the
+    engine always samples from its newest weights.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, *, batch_rows: int) -> None:
+        """Wrap a model.
+
+        Args:
+            model: a transformers or peft causal language model of the Qwen2 or Llama family.
+            tokenizer: its tokenizer.
+            batch_rows: how many sequences are decoded at once.
+        """
+        self.model = model
+        self.tokenizer = tokenizer
+        self.batch_rows = batch_rows
+        self.ends = end_tokens(model, tokenizer)
+        self.device = next(model.parameters()).device
+
+    def generate(
+        self, prompts: Sequence[str], samples: int, sampling: Sampling, seeds: Sequence[int]
+    ) -> list[PromptCompletions]:
+        """See `thinkprior.rollouts.Engine.generate`."""
+        tokens = [
+            ids[-sampling.max_prompt_tokens :]
+            for ids in self.tokenizer(list(prompts))["input_ids"]
+        ]
+        # Prompts of like length go together, so that little of a batch is padding.
+        order = sorted(range(len(tokens)), key=lambda index: (len(tokens[index]), index))
+        results: list[PromptCompletions | None] = [None] * len(tokens)
+        per_batch = max(1, self.batch_rows // samples)
+        with torch.inference_mode():
+            for start in range(0, len(order), per_batch):
+                chosen = order[start : start + per_batch]
+                batch = self._batch(
+                    [tokens[i] for i in chosen], samples, sampling, [seeds[i] for i in chosen]
+                )
+                for index, result in zip(chosen, batch, strict=True):
+                    results[index] = result
+        return [result for result in results if result is not None]
+
+    def _batch(
+        self,
+        prompts: list[list[int]],
+        samples: int,
+        sampling: Sampling,
+        seeds: list[int],
+    ) -> list[PromptCompletions]:
+        rows = len(prompts) * samples
+        steps = sampling.max_new_tokens
+        width = max(map(len, prompts))
+        allowed = torch.zeros((len(prompts), width + steps), dtype=torch.bool)
+        ids = torch.zeros((len(prompts), width), dtype=torch.long)
+        for row, prompt in enumerate(prompts):
+            ids[row, width - len(prompt) :] = torch.tensor(prompt)
+            allowed[row, width - len(prompt) :] = True
+        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self.device)
+        ids, allowed = ids.to(self.device), allowed.to(self.device)
+        uniforms = self._uniforms(seeds, samples, sampling) if sampling.temperature > 0 else None
+
+        cache, logits = self._prefill(ids, allowed, lengths, width)
+        logits = logits.repeat_interleave(samples, 0)
+        if samples > 1:
+            cache.batch_repeat_interleave(samples)
+        allowed = allowed.repeat_interleave(samples, 0)
+        positions = lengths.repeat_interleave(samples)
+
+        drawn = torch.full((rows, steps), -1, dtype=torch.long, device=self.device)
+        alive = torch.arange(rows, device=self.device)
+        ends = torch.tensor(sorted(self.ends), device=self.device)
+        finished = torch.zeros(rows, dtype=torch.bool, device=self.device)
+        for step in range(steps):
+            token = _draw(logits, sampling.temperature, None if uniforms is None else uniforms[alive, step])
+            drawn[alive, step] = torch.where(finished, -1, token)
+            finished = finished | torch.isin(token, ends)
+            unfinished = int((~finished).sum())
+            if unfinished == 0 or step == steps - 1:
+                break
+            if unfinished < COMPACT_BELOW * len(finished):
+                keep = torch.nonzero(~finished)[:, 0]
+                cache.batch_select_indices(keep)
+                alive, token, finished = alive[keep], token[keep], finished[keep]
+                allowed, positions = allowed[keep], positions[keep]
+            mask = allowed[:, None, None, : width + step + 1]
+            output = self._forward(token[:, None], mask, positions[:, None] + step, cache)
+            logits = self._head(output[:, -1])
+        return self._collect(prompts, drawn.cpu().numpy(), samples)
+
+    def _uniforms(self, seeds: list[int], samples: int, sampling: Sampling) -> torch.Tensor:
+        """One uniform number a token, from each prompt's own stream: [rows, steps]."""
+        shape = (samples, sampling.max_new_tokens)
+        draws = [np.random.Generator(np.random.PCG64(seed)).random(shape) for seed in seeds]
+        return torch.from_numpy(np.concatenate(draws)).to(self.device)
+
+    def _prefill(
+        self, ids: torch.Tensor, allowed: torch.Tensor, lengths: torch.Tensor, width: int
+    ) -> tuple[Any, torch.Tensor]:
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        places = torch.arange(width, device=self.device)
+        positions = (places[None] - (width - lengths)[:, None]).clamp(min=0)
+        causal = places[None, :] <= places[:, None]
+        # A padded query row may see itself: a row without a key would give NaN.
+        mask = (causal[None] & allowed[:, None, :width]) | torch.eye(
+            width, dtype=torch.bool, device=self.device
+        )
+        hidden = self._forward(ids, mask[:, None], positions, cache)
+        return cache, self._head(hidden[:, -1])
+
+    def _forward(
+        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any
+    ) -> torch.Tensor:
+        hidden: torch.Tensor = decoder(self.model)(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            cache=cache,
+            use_cache=True,
+        ).last_hidden_state
+        return hidden
+
+    def _head(self, hidden: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = head(self.model)(hidden)
+        return logits
+
+    def _collect(
+        self, prompts: list[list[int]], drawn: NDArray[np.int64], samples: int
+    ) -> list[PromptCompletions]:
+        rows = [row[row >= 0] for row in drawn]
+        texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
+        completions = [
+            Completion(row, text, int(row[-1]) not in self.ends)
+            for row, text in zip(rows, texts, strict=True)
+        ]
+        return [
+            PromptCompletions(
+                np.array(prompt, dtype=np.int64), completions[i * samples : (i + 1) * samples]
+            )
+            for i, prompt in enumerate(prompts)
+        ]
+
+
+def causal_model(model: Any) -> Any:
+    """The causal language model inside a peft wrapper, or the model itself."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def decoder(model: Any) -> Any:
+    """The stack of layers below the language-model head, adapters included.
+
+    Raises:
+        InputError: for an attention other than sdpa, which would misread the boolean masks.
+    """
+    inner = causal_model(model)
+    attention = inner.config._attn_implementation
+    if attention != "sdpa":
+        raise InputError(
+            f"attention {attention!r} would misread the engine's masks without an error; load the "
+            "model with attn_implementation='sdpa'."
+        )
+    return inner.model
+
+
+def head(model: Any) -> Any:
+    """The language-model head."""
+    return causal_model(model).lm_head
+
+
+def _draw(logits: torch.Tensor, temperature: float, uniform: torch.Tensor | None) -> torch.Tensor:
+    """Greedy, or by inversion of the cumulative distribution at one uniform number a row.
+
+    Inversion needs one random number a token whatever the vocabulary, and a row's token depends on
+    that row alone.
+    """
+    if uniform is None:
+        return logits.argmax(-1)
+    cumulative = torch.softmax(logits.float() / temperature, -1).cumsum(-1, dtype=torch.float64)
+    targets = uniform[:, None] * cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, targets, right=True)[:, 0]
+    return drawn.clamp(max=logits.shape[-1] - 1)

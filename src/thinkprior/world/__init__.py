@@ -1,0 +1,1 @@
+"""The miniature world: generated problems, and small models trained on them."""

@@ -1,0 +1,30 @@
+"""Evaluation of each run's adapters."""
+
+
+rule evaluate:
+    input:
+        policy=lambda wildcards: under(
+            f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
+        ),
+        checkpoints=f"{run_folder()}/checkpoints",
+        **benchmark_files(),
+    output:
+        scores=f"{run_folder()}/scores.csv",
+        answers=f"{run_folder()}/answers.parquet",
+    log:
+        under("logs/evaluate/{campaign}.{arm}.{seed}.log"),
+    benchmark:
+        under("benchmarks/evaluate/{campaign}.{arm}.{seed}.tsv")
+    threads: settings.engine.threads
+    resources:
+        gpu=settings.engine.gpus,
+    params:
+        settings=lambda wildcards: plans.evaluation_settings(
+            settings, f"{wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
+        ),
+        policy=lambda wildcards: model_folder(settings.campaigns[wildcards.campaign].policy),
+        code=code_digest("thinkprior.stages.evaluations"),
+    message:
+        "Evaluating {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
+    script:
+        "../scripts/evaluate.py"

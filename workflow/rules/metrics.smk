@@ -1,0 +1,23 @@
+"""Metrics of a campaign: every economy figure from the groups logs."""
+
+
+rule metrics:
+    input:
+        unpack(
+            lambda wildcards: run_files(
+                wildcards.campaign, "groups.parquet", "steps.parquet", "scores.csv"
+            )
+        ),
+    output:
+        runs=under("metrics/{campaign}.csv"),
+        steps=under("metrics/{campaign}.steps.csv"),
+        checkpoints=under("metrics/{campaign}.checkpoints.csv"),
+    log:
+        under("logs/metrics/{campaign}.log"),
+    params:
+        runs=lambda wildcards: runs_of(wildcards.campaign),
+        code=code_digest("thinkprior.stages.metrics"),
+    message:
+        "Metrics of campaign {wildcards.campaign}"
+    script:
+        "../scripts/metrics.py"

@@ -1,0 +1,115 @@
+"""Priors: anchor, oracle, length, and the 2PL item bank."""
+
+
+rule anchor_prior:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        responses=lambda wildcards: responses("anchor", wildcards.model, wildcards.pool),
+    output:
+        under("priors/{pool}/anchor.{model}.csv"),
+    log:
+        under("logs/priors/{pool}.anchor.{model}.log"),
+    params:
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Anchor prior of {wildcards.model} on {wildcards.pool}"
+    script:
+        "../scripts/pass_rate_prior.py"
+
+
+rule oracle_prior:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        responses=lambda wildcards: responses("reference", wildcards.model, wildcards.pool),
+    output:
+        under("priors/{pool}/oracle.{model}.csv"),
+    log:
+        under("logs/priors/{pool}.oracle.{model}.log"),
+    params:
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Oracle prior of {wildcards.model} on {wildcards.pool}"
+    script:
+        "../scripts/pass_rate_prior.py"
+
+
+rule length_prior:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        thinking=responses("thinking", settings.probing.thinking_model),
+        reference=lambda wildcards: responses("reference", wildcards.model, wildcards.pool),
+        model=under(f"models/{settings.probing.thinking_model}"),
+    output:
+        prior=under("priors/{pool}/length.{model}.csv"),
+        lengths=under("priors/{pool}/length.{model}.lengths.csv"),
+    log:
+        under("logs/priors/{pool}.length.{model}.log"),
+    params:
+        settings=lambda wildcards: {
+            "share": settings.prior.length_fit_share,
+            "cap": settings.probing.thinking_max_new_tokens,
+            "name": wildcards.pool,
+        },
+        model=model_folder(settings.probing.thinking_model),
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Length prior for {wildcards.model} on {wildcards.pool}"
+    script:
+        "../scripts/length_prior.py"
+
+
+rule response_matrix:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        responses=[responses("respondent", name) for name in plans.respondents(settings)],
+    output:
+        under("irt/{pool}/response_matrix.csv"),
+    log:
+        under("logs/irt/{pool}.response_matrix.log"),
+    params:
+        respondents=plans.respondents(settings),
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Response matrix on {wildcards.pool}"
+    script:
+        "../scripts/response_matrix.py"
+
+
+rule item_bank:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        matrix=under("irt/{pool}/response_matrix.csv"),
+    output:
+        bank=under("irt/{pool}/item_bank.csv"),
+        report=under("irt/{pool}/item_bank.json"),
+    log:
+        under("logs/irt/{pool}.item_bank.log"),
+    benchmark:
+        under("benchmarks/item_bank/{pool}.tsv")
+    params:
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Fitting the 2PL item bank on {wildcards.pool}"
+    script:
+        "../scripts/item_bank.py"
+
+
+rule bank_prior:
+    input:
+        pool=under("data/pools/{pool}.jsonl"),
+        bank=under("irt/{pool}/item_bank.csv"),
+    output:
+        under("priors/{pool}/{bank}.csv"),
+    log:
+        under("logs/priors/{pool}.{bank}.log"),
+    wildcard_constraints:
+        bank="bank|bank_sharp",
+    params:
+        sharpening=lambda wildcards: (
+            settings.prior.sharpening if wildcards.bank == "bank_sharp" else 1
+        ),
+        code=code_digest("thinkprior.stages.priors"),
+    message:
+        "Prior {wildcards.bank} on {wildcards.pool}"
+    script:
+        "../scripts/bank_prior.py"

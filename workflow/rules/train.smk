@@ -1,0 +1,43 @@
+"""GRPO training, one job a run."""
+
+
+def prior_of_run(wildcards):
+    """The prior that the run's arm starts from; nothing for a uniform start."""
+    name = plans.prior_name(settings, wildcards.campaign, wildcards.arm)
+    pool = settings.campaigns[wildcards.campaign].pool
+    return [] if name is None else under(f"priors/{pool}/{name}.csv")
+
+
+rule train:
+    input:
+        policy=lambda wildcards: under(
+            f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
+        ),
+        pool=lambda wildcards: under(
+            f"data/pools/{settings.campaigns[wildcards.campaign].pool}.jsonl"
+        ),
+        prior=prior_of_run,
+        **benchmark_files(),
+    output:
+        groups=f"{run_folder()}/groups.parquet",
+        steps=f"{run_folder()}/steps.parquet",
+        timings=f"{run_folder()}/timings.parquet",
+        manifest=f"{run_folder()}/manifest.json",
+        checkpoints=directory(f"{run_folder()}/checkpoints"),
+    log:
+        under("logs/train/{campaign}.{arm}.{seed}.log"),
+    benchmark:
+        under("benchmarks/train/{campaign}.{arm}.{seed}.tsv")
+    threads: settings.engine.threads
+    resources:
+        gpu=settings.engine.gpus,
+    params:
+        settings=lambda wildcards: plans.run_settings(
+            settings, wildcards.campaign, wildcards.arm, int(wildcards.seed)
+        ),
+        policy=lambda wildcards: model_folder(settings.campaigns[wildcards.campaign].policy),
+        code=code_digest("thinkprior.stages.runs"),
+    message:
+        "Training {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
+    script:
+        "../scripts/train.py"

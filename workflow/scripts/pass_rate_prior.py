@@ -1,0 +1,11 @@
+"""Make the prior that is a model's own pass rate."""
+
+from thinkprior.script import light
+
+light(
+    "thinkprior.stages.priors:make_pass_rate_prior",
+    snakemake.log[0],
+    pool=snakemake.input.pool,
+    responses=snakemake.input.responses,
+    prior=snakemake.output[0],
+)

@@ -1,0 +1,12 @@
+"""Draw a pool from the source."""
+
+from thinkprior.script import light
+
+light(
+    "thinkprior.stages.problems:make_pool",
+    snakemake.log[0],
+    settings=snakemake.params.settings,
+    source=snakemake.input.source,
+    benchmarks={k: v for k, v in snakemake.input.items() if k != "source"},
+    pool=snakemake.output[0],
+)

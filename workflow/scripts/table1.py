@@ -1,0 +1,12 @@
+"""Render Table 1."""
+
+from thinkprior.script import light
+
+light(
+    "thinkprior.stages.rendering:render_table1",
+    snakemake.log[0],
+    settings=snakemake.params.settings,
+    metrics=snakemake.input.metrics,
+    csv=snakemake.output.csv,
+    tex=snakemake.output.tex,
+)
