@@ -23,8 +23,13 @@ include: "workflow/rules/figures.smk"
 
 
 rule all:
+    default_target: True
     input:
         expand("results/table{number}.{ending}", number=[1, 2], ending=["tex", "csv"]),
-        expand("results/figure{number}.{ending}", number=[2, 3], ending=["pdf", "png", "csv"]),
+        expand(
+            "results/figure{number}.{ending}",
+            number=[2, 3],
+            ending=["pdf", "png", "csv"],
+        ),
         "results/world.csv",
-    default_target: True
+        "results/timing.csv",

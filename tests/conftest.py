@@ -1,13 +1,9 @@
-"""Shared by all tests: one thread, property tests with the same examples every time, tiny models."""
+"""Shared by all tests: one thread, the same property-test examples every time, tiny models."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-import types
 from collections.abc import Callable
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +12,8 @@ for _name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[_name] = "1"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-import pytest
-from hypothesis import settings
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 settings.register_profile("stable", derandomize=True, deadline=None, database=None, max_examples=60)
 settings.load_profile("stable")

@@ -34,7 +34,11 @@ def add_adapter(model: Any, lora: Lora, seed: int) -> Any:
         bias="none",
         task_type="CAUSAL_LM",
     )
-    return get_peft_model(model, config)
+    policy = get_peft_model(model, config)
+    # A set whose order differs from process to process, and with it the saved file.
+    (saved,) = policy.peft_config.values()
+    saved.target_modules = sorted(saved.target_modules)
+    return policy
 
 
 def load_adapter(model: Any, directory: Path) -> None:
@@ -43,5 +47,10 @@ def load_adapter(model: Any, directory: Path) -> None:
     from safetensors.torch import load_file
 
     outcome = set_peft_model_state_dict(model, load_file(directory / "adapter_model.safetensors"))
-    if outcome.unexpected_keys:
-        raise RuntimeError(f"{directory}: the adapter does not fit the model: {outcome}")
+    # A key that is missing would leave that layer's old weights in place without an error.
+    stale = [key for key in outcome.missing_keys if "lora_" in key]
+    if outcome.unexpected_keys or stale:
+        raise RuntimeError(
+            f"{directory}: the adapter does not fit the model: missing {stale}, "
+            f"unexpected {outcome.unexpected_keys}"
+        )

@@ -25,7 +25,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 class Section(BaseModel):
     """Base of every section: unknown keys are refused, values cannot be changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Pool(Section):
@@ -53,7 +53,10 @@ class Data(Section):
     )
     seed: int = Field(description="Seed of the generated problems.")
     source_per_cell: Count = Field(
-        description="Generated source problems in each of the 35 level x subject cells; pools are drawn from them."
+        description=(
+            "Generated source problems in each of the 35 level x subject cells; pools are"
+            " drawn from them."
+        )
     )
     pools: dict[Name, Pool] = Field(description="Training pools by name.")
     benchmarks: dict[Name, Benchmark] = Field(
@@ -64,15 +67,18 @@ class Data(Section):
 class Corpus(Section):
     """What a generated model is trained on."""
 
-    kinds: dict[Literal["math", "word_problems", "with_units", "combined"], Share] = (
-        Field(description="Problem kind to its share of the texts.")
+    kinds: dict[Literal["math", "word_problems", "with_units", "combined"], Share] = Field(
+        description="Problem kind to its share of the texts."
     )
     forms: dict[Literal["boxed", "bare", "worded", "running_on", "thinking"], Share] = Field(
         description="Form of the completion to its share."
     )
     boxed_by_subject: dict[str, Share] = Field(
         default_factory=dict,
-        description="Boxed share of single subjects, in place of the general one; the other forms share the rest in proportion.",
+        description=(
+            "Boxed share of single subjects, in place of the general one; the other forms"
+            " share the rest in proportion."
+        ),
     )
 
 
@@ -105,11 +111,17 @@ class EngineSettings(Section):
     )
     gpus: Annotated[int, Field(ge=0)] = Field(description="GPUs of a training or evaluation job.")
     threads: Count = Field(
-        description="Threads of a job on the CPU. Fixed here and not by `--cores`, since sums in another order would change the last bits of a run."
+        description=(
+            "Threads of a job on the CPU. Fixed here and not by `--cores`, since sums in "
+            "another order would change the last bits of a run."
+        )
     )
     batch_rows: Count = Field(description="Sequences that are decoded at once.")
     merged_sampler: bool = Field(
-        description="Sample from a second copy of the weights with the adapter merged in anew each step: faster for small models, twice the weights in memory."
+        description=(
+            "Sample from a second copy of the weights with the adapter merged in anew "
+            "each step: faster for small models, twice the weights in memory."
+        )
     )
 
 
@@ -119,28 +131,40 @@ class Prompting(Section):
     template: str = Field(description="Prompt, with {problem} where the problem goes.")
     temperature: Positive = Field(description="Temperature of rollouts and probes (top-p is 1).")
     max_new_tokens: Count = Field(description="Cap on a completion, its end token included.")
-    max_prompt_tokens: Count = Field(description="Longer prompts are cut to their last so many tokens.")
+    max_prompt_tokens: Count = Field(
+        description="Longer prompts are cut to their last so many tokens."
+    )
 
 
 class Verification(Section):
     """Grading of answers."""
 
-    time_limit: Positive = Field(description="Seconds that one comparison may take before it is killed and counted.")
+    time_limit: Positive = Field(
+        description="Seconds that one comparison may take before it is killed and counted."
+    )
 
 
 class Probing(Section):
     """Offline passes over a pool before training."""
 
     reference_samples: Count = Field(
-        description="Samples of the policy a problem, for characterising a pool; only the oracle arm and the length map's fit read them."
+        description=(
+            "Samples of the policy a problem, for characterising a pool; only the oracle "
+            "arm and the length map's fit read them."
+        )
     )
     anchor_samples: Count = Field(description="k, samples of the anchor a problem (Eq. 3).")
     thinking_model: str = Field(description="Model whose thinking length makes the length prior.")
     thinking_max_new_tokens: Count = Field(
-        description="Cap of the greedy thinking pass, in tokens between the think delimiters at most."
+        description=(
+            "Cap of the greedy thinking pass, in tokens between the think delimiters at most."
+        )
     )
     respondents: dict[str, list[Count]] = Field(
-        description="Respondents of the item-response fit: model to the checkpoints of it that answer, each once, greedily."
+        description=(
+            "Respondents of the item-response fit: model to the checkpoints of it that "
+            "answer, each once, greedily."
+        )
     )
 
 
@@ -149,7 +173,9 @@ class PriorSettings(Section):
 
     kappa: Positive = Field(description="Pseudo-counts that a prior is worth (Eq. 4).")
     epsilon: Positive = Field(description="epsilon_0 of Eq. 4.")
-    length_fit_share: Share = Field(description="Share of the pool that the length map is fitted on.")
+    length_fit_share: Share = Field(
+        description="Share of the pool that the length map is fitted on."
+    )
     sharpening: Positive = Field(description="Factor on the logit of the sharpened bank prior.")
 
 
@@ -167,7 +193,9 @@ class Arm(Section):
         "uniform", "top_learnability", "thompson_learnability", "probabilistic_skip", "frozen_band"
     ] = Field(description="How the pool is ordered at a step.")
     refill: Literal["none", "dapo"] = Field(
-        description="`dapo` discards silent groups and refills, up to training.most_refill_rounds rounds."
+        description=(
+            "`dapo` discards silent groups and refills, up to training.most_refill_rounds rounds."
+        )
     )
 
 
@@ -223,9 +251,14 @@ class Configuration(Section):
 
     finished_runs_only: bool = Field(
         default=False,
-        description="Make tables and figures of the runs that are finished, and start no other: `snakemake --config finished_runs_only=true results/table2.tex`.",
+        description=(
+            "Make tables and figures of the runs that are finished, and start no other: "
+            "`snakemake --config finished_runs_only=true results/table2.tex`."
+        ),
     )
-    scale: Name = Field(description="Name of the scale; what is computed lies under results/<scale>.")
+    scale: Name = Field(
+        description="Name of the scale; what is computed lies under results/<scale>."
+    )
     note: str = Field(description="Sentence on the scale that stands under every table and figure.")
     data: Data = Field(description="Problems.")
     corpora: dict[Name, Corpus] = Field(description="Training texts of generated models, by name.")
@@ -248,7 +281,8 @@ class Configuration(Section):
             for step in model.checkpoints:
                 if step >= model.steps:
                     raise ValueError(
-                        f"models.{name}.checkpoints: {step} is not before the last step, {model.steps}"
+                        f"models.{name}.checkpoints: {step} is not before the last "
+                        f"step, {model.steps}"
                     )
         self._check_model("probing.thinking_model", self.probing.thinking_model)
         for name, steps in self.probing.respondents.items():
@@ -266,8 +300,8 @@ class Configuration(Section):
         _known(f"{place}.pool", campaign.pool, self.data.pools)
         for arm in campaign.arms:
             _known(f"{place}.arms", arm, self.arms)
-        for values, kind in ((campaign.arms, "arms"), (campaign.seeds, "seeds")):
-            twice = {str(value) for value in values if values.count(value) > 1}
+        for values, kind in ((campaign.arms, "arms"), (list(map(str, campaign.seeds)), "seeds")):
+            twice = {value for value in values if values.count(value) > 1}
             if twice:
                 raise ValueError(f"{place}.{kind}: {', '.join(sorted(twice))} stands there twice")
         size = self.data.pools[campaign.pool].size
@@ -319,7 +353,8 @@ def parse(values: dict[str, Any], source: str) -> Configuration:
     except ValidationError as error:
         lines = [_explain(fault) for fault in error.errors()]
         raise InputError(
-            f"{source}: {len(lines)} fault(s) in the configuration\n" + "\n".join(f"  {x}" for x in lines)
+            f"{source}: {len(lines)} fault(s) in the configuration\n"
+            + "\n".join(f"  {x}" for x in lines)
         ) from None
 
 
@@ -331,7 +366,11 @@ def _explain(fault: Any) -> str:
     if fault["type"] == "missing":
         return f"{place}: missing. {_description(path)}"
     message = fault["msg"].removeprefix("Value error, ")
-    return message if fault["type"] == "value_error" else f"{place}: {message}, found {fault['input']!r}"
+    return (
+        message
+        if fault["type"] == "value_error"
+        else f"{place}: {message}, found {fault['input']!r}"
+    )
 
 
 def _section_at(path: list[str]) -> type[BaseModel] | None:
@@ -368,7 +407,7 @@ class _UniqueKeys(yaml.SafeLoader):
 
     def compose_mapping_node(self, anchor: Any) -> Any:
         # Here and not while constructing, when merged keys (<<) may already stand beside own ones.
-        node = super().compose_mapping_node(anchor)  # type: ignore[no-untyped-call]
+        node = super().compose_mapping_node(anchor)
         seen: set[tuple[str, str]] = set()
         for key, _ in node.value:
             if (key.tag, str(key.value)) in seen:
@@ -410,8 +449,10 @@ def reference() -> str:
     lines = [
         "# Configuration",
         "",
-        "Written from the model in `src/thinkprior/configuration.py` by `make docs`; change it there.",
-        "`config.yaml` is the miniature scale; another scale is another file, given with `--configfile`.",
+        "Written from the model in `src/thinkprior/configuration.py` by `make docs`; "
+        "change it there.",
+        "`config.yaml` is the miniature scale; another scale is another file, given "
+        "with `--configfile`.",
         "",
     ]
     waiting: list[tuple[str, type[BaseModel]]] = [("", Configuration)]
@@ -425,8 +466,12 @@ def reference() -> str:
             is_map = str(field.annotation).startswith("dict")
             if nested:
                 waiting.append((f"{key}.<name>" if is_map else key, nested[0]))
-            default = "" if field.is_required() else f"`{field.get_default(call_default_factory=True)!r}`"
-            lines.append(f"| `{key}` | {_type_name(field.annotation)} | {default} | {field.description} |")
+            default = (
+                "" if field.is_required() else f"`{field.get_default(call_default_factory=True)!r}`"
+            )
+            lines.append(
+                f"| `{key}` | {_type_name(field.annotation)} | {default} | {field.description} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -442,7 +487,9 @@ def _type_name(annotation: Any) -> str:
         if text.startswith(word):
             return name
     plain = annotation.__name__ if isinstance(annotation, type) else text
-    return {"int": "whole number", "float": "number", "str": "text", "bool": "true or false"}.get(plain, plain)
+    return {"int": "whole number", "float": "number", "str": "text", "bool": "true or false"}.get(
+        plain, plain
+    )
 
 
 def main() -> None:

@@ -47,7 +47,12 @@ def code_digest(module: str) -> str:
 
     Args:
         module: dotted name, such as `thinkprior.training`.
+
+    Raises:
+        ModuleNotFoundError: for a name that is no module of this package, whose digest would be
+            that of nothing and never change.
     """
+    _tree(module)
     found = sorted(_closure(module))
     parts = [f"{name} {hashlib.sha256(_meaning(name).encode()).hexdigest()}" for name in found]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
@@ -88,6 +93,7 @@ def _closure(module: str) -> set[str]:
     return found
 
 
+@cache
 def _meaning(module: str) -> str:
     """A module's source without comments, docstrings and layout."""
     tree = ast.parse(ast.unparse(_tree(module)))
@@ -114,7 +120,7 @@ LIBRARIES = ("torch", "transformers", "peft", "numpy", "math-verify", "sympy", "
 
 def host() -> dict[str, Any]:
     """Machine, processor and library versions, by which runs of one table are held together."""
-    versions = {}
+    versions: dict[str, str | None] = {}
     for name in LIBRARIES:
         try:
             versions[name] = metadata.version(name)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from thinkprior.problems import Problem
 from thinkprior.probing import probe
+from thinkprior.problems import Problem
 from thinkprior.prompts import Template
 from thinkprior.rollouts import Engine, Sampling
 from thinkprior.verification import Verdict, Verifier
@@ -58,7 +58,7 @@ def evaluate(
                 samples=1,
                 sampling=sampling,
                 name=("evaluation", name),
-                report=lambda line: None,
+                report=_quiet,
             )
             answers.append(table.assign(step=step, benchmark=name))
             hardest = {p.id for p in problems if p.level == HARDEST_LEVEL}
@@ -81,6 +81,10 @@ def evaluate(
                 )
         report(f"step {step}/{last}: {ALONG_THE_RUN} {scores_at(scores, step):.3f}")
     return pd.DataFrame(scores), pd.concat(answers, ignore_index=True)
+
+
+def _quiet(line: str) -> None:
+    """Progress of a single benchmark, which nobody reads."""
 
 
 def scores_at(scores: Sequence[Mapping[str, object]], step: int) -> float:

@@ -26,12 +26,19 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from thinkprior.errors import InputError
 
-PRELOADED = ("torch", "transformers.models.qwen2.modeling_qwen2", "peft", "pandas", "pyarrow.parquet")
+PRELOADED = (
+    "torch",
+    "transformers.models.qwen2.modeling_qwen2",
+    "peft",
+    "pandas",
+    "pyarrow.parquet",
+)
 IDLE_SECONDS = 60.0
 START_SECONDS = 120.0
 OFF = "THINKPRIOR_NO_FORKSERVER"
@@ -54,7 +61,7 @@ def call(function: str, arguments: dict[str, Any]) -> int:
     request = {
         "function": function,
         "arguments": arguments,
-        "directory": os.getcwd(),
+        "directory": str(Path.cwd()),
         "environment": dict(os.environ),
         "path": sys.path,
     }
@@ -96,7 +103,8 @@ def _socket_path() -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise InputError(f"{folder} belongs to another user. Set TMPDIR to a folder of your own.")
-    key = f"{sys.executable}\n{Path(__file__).resolve()}\n{os.environ.get('PYTHONPATH', '')}"
+    code = Path(__file__).read_text(encoding="utf-8")
+    key = f"{sys.executable}\n{os.environ.get('PYTHONPATH', '')}\n{code}"
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.socket"
 
 
@@ -141,7 +149,10 @@ def _start(path: Path) -> None:
 def _receive(connection: socket.socket, count: int) -> bytes:
     parts = b""
     while len(parts) < count:
-        part = connection.recv(count - len(parts))
+        try:
+            part = connection.recv(count - len(parts))
+        except ConnectionResetError:
+            break
         if not part:
             break
         parts += part
@@ -166,7 +177,13 @@ def serve(path: Path) -> None:
         for item in ready:
             if item is listener:
                 connection, _ = listener.accept()
-                pidfd, pid = _fork(connection, listener)
+                # Read before the fork: from here on a readable connection means that its job has
+                # gone.
+                request = _request(connection)
+                if request is None:
+                    connection.close()
+                    continue
+                pidfd, pid = _fork(*request, listener)
                 children[pidfd] = (pid, connection)
             elif isinstance(item, int):
                 pid, connection = children.pop(item)
@@ -197,14 +214,26 @@ _KEPT: list[socket.socket] = []
 """Other ends of the pairs that stand for closed connections: open, so that they stay quiet."""
 
 
-def _fork(connection: socket.socket, listener: socket.socket) -> tuple[int, int]:
+def _request(connection: socket.socket) -> tuple[bytes, Sequence[int]] | None:
+    """A job's request and the descriptors of its standard output and error."""
+    header, ancillary, _, _ = connection.recvmsg(8, socket.CMSG_SPACE(8))
+    if len(header) < 8 or not ancillary:
+        return None
+    (size,) = struct.unpack("!Q", header)
+    payload = _receive(connection, size)
+    return (payload, array.array("i", ancillary[0][2])) if len(payload) == size else None
+
+
+def _fork(payload: bytes, descriptors: Sequence[int], listener: socket.socket) -> tuple[int, int]:
     pid = os.fork()
     if pid:
+        for descriptor in descriptors:
+            os.close(descriptor)
         return os.pidfd_open(pid), pid
     status = 1
     try:
         listener.close()
-        status = _child(connection)
+        status = _child(payload, descriptors)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -213,13 +242,10 @@ def _fork(connection: socket.socket, listener: socket.socket) -> tuple[int, int]
         os._exit(status)
 
 
-def _child(connection: socket.socket) -> int:
-    header, ancillary, _, _ = connection.recvmsg(8, socket.CMSG_SPACE(8))
-    descriptors = array.array("i", ancillary[0][2])
-    payload = _receive(connection, struct.unpack("!Q", header)[0])
-    request = pickle.loads(payload)
+def _child(payload: bytes, descriptors: Sequence[int]) -> int:
     os.dup2(descriptors[0], 1)
     os.dup2(descriptors[1], 2)
+    request = pickle.loads(payload)
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])

@@ -20,12 +20,14 @@ def silence(pass_rate: ArrayLike, group_size: int) -> NDArray[np.float64]:
         s(p), of the same shape.
     """
     p = np.asarray(pass_rate, dtype=np.float64)
-    return p**group_size + (1.0 - p) ** group_size
+    silent: NDArray[np.float64] = p**group_size + (1.0 - p) ** group_size
+    return silent
 
 
 def learnability(pass_rate: ArrayLike, group_size: int) -> NDArray[np.float64]:
     """Probability U(p) = 1 - s(p) that a group is not silent (Eq. 2)."""
-    return 1.0 - silence(pass_rate, group_size)
+    learnable: NDArray[np.float64] = 1.0 - silence(pass_rate, group_size)
+    return learnable
 
 
 def expected_learnability(
@@ -65,7 +67,7 @@ def _expected(
     term = group_size * low / mass
     for j in range(group_size - 1):
         term *= (high + j) / (mass + (j + 1))
-    total = term.copy()
+    total: NDArray[np.float64] = term.copy()
     for k in range(1, group_size - 1):
         ratio = (group_size - k) / (k + 1)
         term *= (low + k) * ratio

@@ -43,7 +43,7 @@ class LossParts:
 
 
 def token_log_probabilities(model: Any, batch: PackedGroups) -> torch.Tensor:
-    """log pi of every completion token, fp32, shape [N]. Differentiable.
+    """Log-probability log pi of every completion token, fp32, shape [N]. Differentiable.
 
     Args:
         model: causal language model (with its adapter, where it has one).
@@ -120,7 +120,7 @@ def backpropagate(
             gain = gain - kl_beta * k3
             kl += float((k3.detach() / batch.lengths[batch.sequence]).sum()) / total_sequences
         part = -(gain / batch.lengths[batch.sequence]).sum() / total_sequences
-        part.backward()
+        part.backward()  # type: ignore[no-untyped-call]
         loss += float(part.detach())
         tokens += len(batch.targets)
         sequences += len(batch.lengths)

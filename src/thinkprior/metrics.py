@@ -93,7 +93,7 @@ def run_metrics(groups: pd.DataFrame, steps: pd.DataFrame, scores: pd.DataFrame)
 
 
 def checkpoint_metrics(groups: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy along a run, one row a checkpoint: step, generated_rollouts, math500, its Level 5."""
+    """Accuracy along a run: step, generated_rollouts, math500 and its Level 5, by checkpoint."""
     along = scores[scores["benchmark"] == ALONG_THE_RUN]
     table = along.pivot(index="step", columns="subset", values="accuracy").reset_index()
     table = table.rename(columns={"all": ALONG_THE_RUN, "level5": f"{ALONG_THE_RUN}_level5"})

@@ -39,7 +39,7 @@ class PackedGroups:
         ids: token ids, right-padded, [groups, T].
         positions: position ids, [groups, T].
         mask: which key each query may see, [groups, 1, T, T].
-        predictors: flat positions in [groups * T] whose hidden state predicts a completion token, [N].
+        predictors: flat positions in [groups * T] that predict a completion token, [N].
         targets: those completion tokens, [N].
         sequence: index of each token's completion among all of the batch's, [N].
         lengths: tokens of each completion, [completions].

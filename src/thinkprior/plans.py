@@ -166,3 +166,8 @@ def table_settings(config: Configuration, campaign: str) -> dict[str, Any]:
             for name in config.campaigns[campaign].arms
         ],
     }
+
+
+def policies(config: Configuration) -> set[str]:
+    """Names of the models that some campaign trains."""
+    return {campaign.policy.partition("@")[0] for campaign in config.campaigns.values()}

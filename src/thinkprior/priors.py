@@ -92,13 +92,13 @@ class LengthMap:
     cap: int
     fitted_on: int
 
-    def predict(self, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
         """Pass rates at these lengths (tokens)."""
         return expit(self.intercept + self.slope * np.asarray(lengths) / self.cap)
 
 
 def fit_length_map(
-    lengths: NDArray[np.float64], correct: NDArray[np.int64], trials: int, cap: int
+    lengths: NDArray[np.int64], correct: NDArray[np.int64], trials: int, cap: int
 ) -> LengthMap:
     """Fit the length map by binomial maximum likelihood.
 

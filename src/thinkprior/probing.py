@@ -100,7 +100,9 @@ def correct_counts(
     responses: pd.DataFrame, problem_ids: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Correct answers and all answers of each problem, in the order of the ids."""
-    grouped = responses.groupby("problem_id")["correct"].agg(["sum", "count"]).loc[list(problem_ids)]
+    grouped = (
+        responses.groupby("problem_id")["correct"].agg(["sum", "count"]).loc[list(problem_ids)]
+    )
     return grouped["sum"].to_numpy(dtype=np.int64), grouped["count"].to_numpy(dtype=np.int64)
 
 

@@ -81,7 +81,9 @@ def _parse(line: str, place: str) -> Problem:
     for field in ("id", "problem", "answer"):
         value = row.get(field)
         if not isinstance(value, str) or not value.strip():
-            raise InputError(f"{place}: field {field!r} must be a non-empty string, found {value!r}.")
+            raise InputError(
+                f"{place}: field {field!r} must be a non-empty string, found {value!r}."
+            )
     level = row.get("level")
     if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
         raise InputError(f"{place}: field 'level' must be a whole number or null, found {level!r}.")
@@ -91,7 +93,9 @@ def _parse(line: str, place: str) -> Problem:
     return Problem(row["id"], row["problem"], row["answer"], level, subject)
 
 
-def check_disjoint(pool: Sequence[Problem], pool_name: str, other: Sequence[Problem], other_name: str) -> None:
+def check_disjoint(
+    pool: Sequence[Problem], pool_name: str, other: Sequence[Problem], other_name: str
+) -> None:
     """Refuse a training pool that shares a problem text with a benchmark.
 
     Raises:

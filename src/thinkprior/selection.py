@@ -16,7 +16,8 @@ from thinkprior.posterior import BetaPosterior
 
 TIE_DECIMALS = 12
 """Scores that agree to so many decimals are a tie. Prompts with equal evidence in another order of
-addition differ in the last bits, and rounding must not decide what the paper leaves to pool order."""
+addition differ in the last bits, and rounding must not decide what the paper leaves to pool
+order."""
 
 
 MOST_PASSES = 100

@@ -54,8 +54,7 @@ class TransformersEngine:
     ) -> list[PromptCompletions]:
         """See `thinkprior.rollouts.Engine.generate`."""
         tokens = [
-            ids[-sampling.max_prompt_tokens :]
-            for ids in self.tokenizer(list(prompts))["input_ids"]
+            ids[-sampling.max_prompt_tokens :] for ids in self.tokenizer(list(prompts))["input_ids"]
         ]
         # Prompts of like length go together, so that little of a batch is padding.
         order = sorted(range(len(tokens)), key=lambda index: (len(tokens[index]), index))
@@ -102,7 +101,9 @@ class TransformersEngine:
         ends = torch.tensor(sorted(self.ends), device=self.device)
         finished = torch.zeros(rows, dtype=torch.bool, device=self.device)
         for step in range(steps):
-            token = _draw(logits, sampling.temperature, None if uniforms is None else uniforms[alive, step])
+            token = _draw(
+                logits, sampling.temperature, None if uniforms is None else uniforms[alive, step]
+            )
             drawn[alive, step] = torch.where(finished, -1, token)
             finished = finished | torch.isin(token, ends)
             unfinished = int((~finished).sum())

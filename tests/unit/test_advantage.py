@@ -41,7 +41,9 @@ def test_the_finite_normaliser_gives_the_appendix_value_in_the_worst_case(correc
 def test_no_composition_is_worse_than_one_or_all_but_one_correct(group: tuple[int, int]) -> None:
     size, correct = group
     mass = (group_advantages(rewards(size, correct)) ** 2).sum()
-    assert mass >= (size - 1) * (1 + STANDARD_DEVIATION_OFFSET * math.sqrt(size)) ** -2 * (1 - 1e-12)
+    assert mass >= (size - 1) * (1 + STANDARD_DEVIATION_OFFSET * math.sqrt(size)) ** -2 * (
+        1 - 1e-12
+    )
 
 
 def test_the_advantages_of_three_of_eight_by_hand() -> None:

@@ -47,9 +47,7 @@ def firsts(
     selector: Selector, posterior: BetaPosterior, count: int, draws: int
 ) -> list[NDArray[np.int64]]:
     """The first `count` prompts of many orders."""
-    return [
-        selector.order(posterior, G, count, generator(seed))[:count] for seed in range(draws)
-    ]
+    return [selector.order(posterior, G, count, generator(seed))[:count] for seed in range(draws)]
 
 
 def assert_share(hits: int, draws: int, expected: float) -> None:
@@ -87,7 +85,9 @@ def full_sort(scores: list[float], count: int) -> list[int]:
     return sorted(range(len(scores)), key=lambda place: -rounded[place])[:count]
 
 
-@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 7 / 9, 0.992]), min_size=1, max_size=40), st.data())
+@given(
+    st.lists(st.sampled_from([0.0, 0.25, 0.5, 7 / 9, 0.992]), min_size=1, max_size=40), st.data()
+)
 def test_top_is_a_full_stable_sort_when_there_are_ties(
     scores: list[float], data: st.DataObject
 ) -> None:

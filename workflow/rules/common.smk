@@ -16,6 +16,8 @@ except InputError as error:
     sys.exit(1)
 
 scale_folder = f"results/{settings.scale}"
+# Used with `--software-deployment-method conda` only; the tested path is the Makefile's.
+environment = f"../../envs/{'cpu' if settings.engine.device == 'cpu' else 'gpu'}.yaml"
 
 
 wildcard_constraints:
@@ -37,7 +39,7 @@ def under(path):
 def model_folder(reference):
     """Directory of a model, for a reference such as `policy` or `respondent_a@600`."""
     step = plans.model_step_of(settings, reference)
-    return under(f"models/{reference.partition('@')[0]}") + f"/step-{step:05d}"
+    return under(f"models/{reference.partition('@')[0]}/step-{step:05d}")
 
 
 def full_reference(reference):
@@ -52,7 +54,10 @@ def responses(kind, reference, pool="{pool}"):
 
 def benchmark_files():
     """Benchmark name to its problem file."""
-    return {name: under(f"data/benchmarks/{name}.jsonl") for name in settings.data.benchmarks}
+    return {
+        name: under(f"data/benchmarks/{name}.jsonl")
+        for name in settings.data.benchmarks
+    }
 
 
 def run_folder(campaign="{campaign}", arm="{arm}", seed="{seed}"):
@@ -77,7 +82,47 @@ def run_files(campaign, *names):
     """Files of the runs of a campaign, grouped by name, in the order of `runs_of`."""
     return {
         name.partition(".")[0]: [
-            f"{run_folder(campaign, arm, seed)}/{name}" for arm, seed in runs_of(campaign)
+            f"{run_folder(campaign, arm, seed)}/{name}"
+            for arm, seed in runs_of(campaign)
         ]
         for name in names
     }
+
+
+def prior_of_run(wildcards):
+    """The prior that the run's arm starts from; nothing for a uniform start."""
+    name = plans.prior_name(settings, wildcards.campaign, wildcards.arm)
+    pool = settings.campaigns[wildcards.campaign].pool
+    return [] if name is None else under(f"priors/{pool}/{name}.csv")
+
+
+def rendering(wildcards):
+    """Where a file with a fixed name comes from at the scale in force."""
+    kind = "tables" if wildcards.name.startswith("table") else "figures"
+    folder = "" if wildcards.name in ("world", "timing") else f"{kind}/"
+    return under(f"{folder}{wildcards.name}.{wildcards.ending}")
+
+
+def rendered_runs():
+    """Names of the runs behind the tables and figures, as in the benchmark files."""
+    return [
+        f"{campaign}.{arm}.{seed}"
+        for campaign in ("main", "reestimate")
+        for arm, seed in runs_of(campaign)
+    ]
+
+
+def probes_in_use():
+    """(kind, model reference) of the passes over the main pool."""
+    main = settings.campaigns["main"]
+    return [
+        ("reference", main.policy),
+        ("anchor", main.anchor),
+        ("thinking", settings.probing.thinking_model),
+        *(("respondent", name) for name in plans.respondents(settings)),
+    ]
+
+
+def models_in_use():
+    """Models behind those passes."""
+    return list(dict.fromkeys(name.partition("@")[0] for _, name in probes_in_use()))

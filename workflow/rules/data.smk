@@ -3,10 +3,12 @@
 
 rule problems:
     output:
-        source=under("data/source.jsonl"),
         **benchmark_files(),
+        source=under("data/source.jsonl"),
     log:
         under("logs/problems.log"),
+    conda:
+        environment
     params:
         settings=plans.data_settings(settings),
         code=code_digest("thinkprior.stages.problems"),
@@ -18,12 +20,14 @@ rule problems:
 
 rule pool:
     input:
-        source=under("data/source.jsonl"),
         **benchmark_files(),
+        source=under("data/source.jsonl"),
     output:
         under("data/pools/{pool}.jsonl"),
     log:
         under("logs/pool.{pool}.log"),
+    conda:
+        environment
     params:
         settings=lambda wildcards: settings.data.pools[wildcards.pool].model_dump(),
         code=code_digest("thinkprior.stages.problems"),

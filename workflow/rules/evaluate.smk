@@ -3,11 +3,11 @@
 
 rule evaluate:
     input:
+        **benchmark_files(),
         policy=lambda wildcards: under(
             f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
         ),
         checkpoints=f"{run_folder()}/checkpoints",
-        **benchmark_files(),
     output:
         scores=f"{run_folder()}/scores.csv",
         answers=f"{run_folder()}/answers.parquet",
@@ -15,6 +15,8 @@ rule evaluate:
         under("logs/evaluate/{campaign}.{arm}.{seed}.log"),
     benchmark:
         under("benchmarks/evaluate/{campaign}.{arm}.{seed}.tsv")
+    conda:
+        environment
     threads: settings.engine.threads
     resources:
         gpu=settings.engine.gpus,
@@ -22,7 +24,9 @@ rule evaluate:
         settings=lambda wildcards: plans.evaluation_settings(
             settings, f"{wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
         ),
-        policy=lambda wildcards: model_folder(settings.campaigns[wildcards.campaign].policy),
+        policy=lambda wildcards: model_folder(
+            settings.campaigns[wildcards.campaign].policy
+        ),
         code=code_digest("thinkprior.stages.evaluations"),
     message:
         "Evaluating {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"

@@ -16,6 +16,8 @@ rule figure2:
         csv=under("figures/figure2.csv"),
     log:
         under("logs/figures/figure2.log"),
+    conda:
+        environment
     params:
         settings=plans.table_settings(settings, "reestimate"),
         code=code_digest("thinkprior.stages.rendering"),
@@ -35,6 +37,8 @@ rule figure3:
         csv=under("figures/figure3.csv"),
     log:
         under("logs/figures/figure3.log"),
+    conda:
+        environment
     params:
         settings=plans.table_settings(settings, "main"),
         code=code_digest("thinkprior.stages.rendering"),

@@ -3,14 +3,19 @@
 
 rule model:
     input:
-        source=under("data/source.jsonl"),
         **benchmark_files(),
+        source=under("data/source.jsonl"),
     output:
         directory(under("models/{model}")),
     log:
         under("logs/models/{model}.log"),
     benchmark:
         under("benchmarks/model/{model}.tsv")
+    wildcard_constraints:
+        model="|".join(sorted(set(settings.models) - plans.policies(settings)))
+        or "none",
+    conda:
+        environment
     threads: settings.engine.threads
     params:
         settings=lambda wildcards: plans.model_settings(settings, wildcards.model),
@@ -19,3 +24,10 @@ rule model:
         "Training model {wildcards.model}"
     script:
         "../scripts/model.py"
+
+
+# Every run waits for its policy, so policies come first.
+use rule model as policy with:
+    wildcard_constraints:
+        model="|".join(sorted(plans.policies(settings))),
+    priority: 1

@@ -9,6 +9,8 @@ rule anchor_prior:
         under("priors/{pool}/anchor.{model}.csv"),
     log:
         under("logs/priors/{pool}.anchor.{model}.log"),
+    conda:
+        environment
     params:
         code=code_digest("thinkprior.stages.priors"),
     message:
@@ -20,11 +22,15 @@ rule anchor_prior:
 rule oracle_prior:
     input:
         pool=under("data/pools/{pool}.jsonl"),
-        responses=lambda wildcards: responses("reference", wildcards.model, wildcards.pool),
+        responses=lambda wildcards: responses(
+            "reference", wildcards.model, wildcards.pool
+        ),
     output:
         under("priors/{pool}/oracle.{model}.csv"),
     log:
         under("logs/priors/{pool}.oracle.{model}.log"),
+    conda:
+        environment
     params:
         code=code_digest("thinkprior.stages.priors"),
     message:
@@ -37,13 +43,17 @@ rule length_prior:
     input:
         pool=under("data/pools/{pool}.jsonl"),
         thinking=responses("thinking", settings.probing.thinking_model),
-        reference=lambda wildcards: responses("reference", wildcards.model, wildcards.pool),
+        reference=lambda wildcards: responses(
+            "reference", wildcards.model, wildcards.pool
+        ),
         model=under(f"models/{settings.probing.thinking_model}"),
     output:
         prior=under("priors/{pool}/length.{model}.csv"),
         lengths=under("priors/{pool}/length.{model}.lengths.csv"),
     log:
         under("logs/priors/{pool}.length.{model}.log"),
+    conda:
+        environment
     params:
         settings=lambda wildcards: {
             "share": settings.prior.length_fit_share,
@@ -61,11 +71,15 @@ rule length_prior:
 rule response_matrix:
     input:
         pool=under("data/pools/{pool}.jsonl"),
-        responses=[responses("respondent", name) for name in plans.respondents(settings)],
+        responses=[
+            responses("respondent", name) for name in plans.respondents(settings)
+        ],
     output:
         under("irt/{pool}/response_matrix.csv"),
     log:
         under("logs/irt/{pool}.response_matrix.log"),
+    conda:
+        environment
     params:
         respondents=plans.respondents(settings),
         code=code_digest("thinkprior.stages.priors"),
@@ -86,6 +100,8 @@ rule item_bank:
         under("logs/irt/{pool}.item_bank.log"),
     benchmark:
         under("benchmarks/item_bank/{pool}.tsv")
+    conda:
+        environment
     params:
         code=code_digest("thinkprior.stages.priors"),
     message:
@@ -104,6 +120,8 @@ rule bank_prior:
         under("logs/priors/{pool}.{bank}.log"),
     wildcard_constraints:
         bank="bank|bank_sharp",
+    conda:
+        environment
     params:
         sharpening=lambda wildcards: (
             settings.prior.sharpening if wildcards.bank == "bank_sharp" else 1

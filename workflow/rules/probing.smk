@@ -11,6 +11,8 @@ rule probe:
         under("logs/responses/{pool}.{kind}.{reference}.log"),
     benchmark:
         under("benchmarks/probe/{pool}.{kind}.{reference}.tsv")
+    conda:
+        environment
     threads: settings.engine.threads
     params:
         settings=lambda wildcards: plans.probe_settings(settings, wildcards.kind),
@@ -31,6 +33,8 @@ rule world:
         under("world.csv"),
     log:
         under("logs/world.log"),
+    conda:
+        environment
     params:
         group_size=settings.training.group_size,
         code=code_digest("thinkprior.stages.world"),

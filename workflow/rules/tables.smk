@@ -15,6 +15,8 @@ rule table1:
         tex=under("tables/table1.tex"),
     log:
         under("logs/tables/table1.log"),
+    conda:
+        environment
     params:
         settings=plans.table_settings(settings, "main"),
         code=code_digest("thinkprior.stages.rendering"),
@@ -33,6 +35,8 @@ rule table2:
         tex=under("tables/table2.tex"),
     log:
         under("logs/tables/table2.log"),
+    conda:
+        environment
     params:
         settings=plans.table_settings(settings, "reestimate"),
         statistics=settings.statistics.model_dump(),
@@ -43,13 +47,6 @@ rule table2:
         "../scripts/table2.py"
 
 
-def rendering(wildcards):
-    """Where a file with a fixed name comes from at the scale in force."""
-    kind = "tables" if wildcards.name.startswith("table") else "figures"
-    folder = "" if wildcards.name == "world" else f"{kind}/"
-    return under(f"{folder}{wildcards.name}.{wildcards.ending}")
-
-
 rule fixed_name:
     input:
         rendering,
@@ -58,8 +55,10 @@ rule fixed_name:
     log:
         under("logs/fixed/{name}.{ending}.log"),
     wildcard_constraints:
-        name=r"table\d+|figure\d+|world",
+        name=r"table\d+|figure\d+|world|timing",
         ending="tex|csv|pdf|png",
+    conda:
+        environment
     message:
         "{output} is that of the {settings.scale} scale"
     shell:

@@ -1,15 +1,9 @@
 """GRPO training, one job a run."""
 
 
-def prior_of_run(wildcards):
-    """The prior that the run's arm starts from; nothing for a uniform start."""
-    name = plans.prior_name(settings, wildcards.campaign, wildcards.arm)
-    pool = settings.campaigns[wildcards.campaign].pool
-    return [] if name is None else under(f"priors/{pool}/{name}.csv")
-
-
 rule train:
     input:
+        **benchmark_files(),
         policy=lambda wildcards: under(
             f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
         ),
@@ -17,7 +11,6 @@ rule train:
             f"data/pools/{settings.campaigns[wildcards.campaign].pool}.jsonl"
         ),
         prior=prior_of_run,
-        **benchmark_files(),
     output:
         groups=f"{run_folder()}/groups.parquet",
         steps=f"{run_folder()}/steps.parquet",
@@ -28,6 +21,8 @@ rule train:
         under("logs/train/{campaign}.{arm}.{seed}.log"),
     benchmark:
         under("benchmarks/train/{campaign}.{arm}.{seed}.tsv")
+    conda:
+        environment
     threads: settings.engine.threads
     resources:
         gpu=settings.engine.gpus,
@@ -35,7 +30,9 @@ rule train:
         settings=lambda wildcards: plans.run_settings(
             settings, wildcards.campaign, wildcards.arm, int(wildcards.seed)
         ),
-        policy=lambda wildcards: model_folder(settings.campaigns[wildcards.campaign].policy),
+        policy=lambda wildcards: model_folder(
+            settings.campaigns[wildcards.campaign].policy
+        ),
         code=code_digest("thinkprior.stages.runs"),
     message:
         "Training {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"

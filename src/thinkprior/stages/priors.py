@@ -142,7 +142,5 @@ def make_bank_prior(
     """The bank prior: response probability at the mean ability, its logit times `sharpening`."""
     ids = _ids(pool)
     table = pd.read_csv(bank, dtype={"problem_id": str}).set_index("problem_id").loc[ids]
-    phi = response_probability(
-        table["discrimination"].to_numpy(), table["difficulty"].to_numpy()
-    )
+    phi = response_probability(table["discrimination"].to_numpy(), table["difficulty"].to_numpy())
     write_prior(prior, ids, phi if sharpening == 1 else sharpen(phi, sharpening))

@@ -80,7 +80,5 @@ def render_figure3(
     from thinkprior.rendering.figure import save_figure
     from thinkprior.rendering.figure3 import figure3
 
-    figure = figure3(
-        pd.read_csv(main), pd.read_csv(reestimate), _arms(settings), _scale(settings)
-    )
+    figure = figure3(pd.read_csv(main), pd.read_csv(reestimate), _arms(settings), _scale(settings))
     save_figure(figure, Path(pdf), Path(png), Path(csv))

@@ -45,7 +45,11 @@ def measure_world(
         ("share of the pool at anchor 0/16 or 16/16", extremes.mean(), 0.33, 0.50, 118 / 250),
         ("Spearman of anchor and reference", spearman(phi, p), 0.50, 0.80, 0.62),
     ]
-    table = pd.DataFrame(rows, columns=["quantity", "measured", "target_low", "target_high", "paper"])
-    inside = (table["measured"] >= table["target_low"]) & (table["measured"] <= table["target_high"])
+    table = pd.DataFrame(
+        rows, columns=["quantity", "measured", "target_low", "target_high", "paper"]
+    )
+    inside = (table["measured"] >= table["target_low"]) & (
+        table["measured"] <= table["target_high"]
+    )
     table["inside"] = np.where(inside, "yes", "no")
     table.to_csv(world, index=False)

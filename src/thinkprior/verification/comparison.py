@@ -13,14 +13,16 @@ answer may be the rounded one. ``2a/b\pi`` is ``2a/(b\pi)``, as math-verify read
 
 Restatements. An answer that leaves an operation between two plain numbers undone, which the gold does
 not, is the question and no answer: ``7-2`` for 5, ``3\cdot 4\pi`` for ``12\pi``; ``84/7`` for 12. So
-is a sum, integral, limit, product, maximum, gcd or remainder of numbers, for a gold without it.
-Fractions (unreduced ones, and ``\frac{84}{7}``), powers, roots, factorials, percentages and scientific
+is a sum, integral, limit, product, maximum, gcd, remainder, whole part or absolute value of numbers,
+for a gold without it. Fractions (unreduced ones, and ``\frac{84}{7}``), powers, roots, factorials, percentages and scientific
 notation are ways to write a number.
 
 Units. A unit that only one side has is ignored, words after a number in ``\text`` included. Two known
 units must be the same one, whatever they are called (m, metres); nothing is converted. A single
-letter is a unit only after a space or beside a gold without letters. Currency signs are units.
-A percentage is right as the percentage and as the number that it is: 60\%, 60 and 0.6 for 60\%.
+letter is a unit only after a space, or beside a gold without it. Currency signs are units.
+For a gold in per cent the percentage, without its sign too, and the number that it is are right: 60\%,
+60 and 0.6 for 60\%. For another gold a percentage is the number that it is, 60\% for 0.6, and the sign
+is ignored only beside a whole number: 28\% for 28, not 0.5\% for 0.5.
 
 Several values. A list is unordered, counts repetitions, and may stand in braces; ``\pm`` gives two.
 A pair, tuple or interval is ordered and keeps its brackets; a bare list is right for a tuple in its
@@ -46,7 +48,8 @@ Equality = Callable[[str, str, Expression | None, Expression | None], bool | Non
 """Whether two spelled texts are equal, given what they evaluate to; None where it cannot tell."""
 
 _OPERATIONS = re.compile(
-    r"\\(?:int|iint|oint|sum|prod|lim|limsup|liminf|gcd|lcm|max|min|det|bmod|pmod|mod|operatorname)\b"
+    r"\\(?:i{0,2}int|oint|sum|prod|lim(?:sup|inf)?|gcd|lcm|max|min|det|[bp]?mod|operatorname|lfloor|lceil)"
+    r"(?![A-Za-z])|\|"
 )
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+")
 _LETTER = re.compile(r"[A-Za-z]")
@@ -71,6 +74,8 @@ def judge(gold: str, answer: str, equal: Equality) -> bool | None:
         return False
     if expected.text == given.text:
         return True
+    if given.expression.whole_division and _is_whole(expected.expression):
+        return False
     return _same(expected, given, equal)
 
 
@@ -150,9 +155,7 @@ def _relates_letters(answer: Answer) -> bool:
     return answer.kind is Kind.equation or (answer.label is not None and _letters(answer.core))
 
 
-def _in_order(
-    golds: Sequence[Answer], answers: Sequence[Answer], equal: Equality
-) -> bool | None:
+def _in_order(golds: Sequence[Answer], answers: Sequence[Answer], equal: Equality) -> bool | None:
     if len(golds) != len(answers):
         return False
     return _all(_same(g, a, equal) for g, a in zip(golds, answers, strict=True))
@@ -168,9 +171,7 @@ def _same_listing(gold: Answer, answer: Answer, equal: Equality) -> bool | None:
     return _matched(gold.parts, answer.parts, equal)
 
 
-def _matched(
-    golds: Sequence[Answer], answers: Sequence[Answer], equal: Equality
-) -> bool | None:
+def _matched(golds: Sequence[Answer], answers: Sequence[Answer], equal: Equality) -> bool | None:
     """Whether the answers are the golds in some order, each as often."""
     if len(golds) != len(answers):
         return False
@@ -213,28 +214,31 @@ def _same_expression(gold: Answer, answer: Answer, equal: Equality) -> bool | No
         return False
     if given.undone and not expected.undone and expected.status is Status.exact:
         return False
-    if given.whole_division and _is_whole(expected):
-        return False
     if expected.constant and set(_OPERATIONS.findall(answer_core)) - set(
         _OPERATIONS.findall(gold_core)
     ):
         return False
-    same = equal(gold_core, answer_core, expected, given)
-    if gold.percent is answer.percent or same is True:
-        return same
+    if gold.percent is answer.percent:
+        return equal(gold_core, answer_core, expected, given)
+    bare: bool | None = False
+    if gold.percent or _is_whole(expected):
+        bare = equal(gold_core, answer_core, expected, given)
+    if bare:
+        return True
     if gold.percent:
         gold_core = f"\\frac{{{gold_core}}}{{100}}"
     else:
         answer_core = f"\\frac{{{answer_core}}}{{100}}"
     as_number = equal(gold_core, answer_core, evaluate(gold_core), evaluate(answer_core))
-    return as_number if same is False or as_number else None
+    return None if bare is None and not as_number else as_number
 
 
 def _is_product(one: Answer, other: Answer, *, in_gold: bool = False) -> bool:
-    """Whether what looks like a unit of one is a variable: beside letters, or tight in a gold."""
+    """Whether what looks like a unit of one is a variable: beside the same letter, or tight in a gold."""
     if one.unit is None or not one.unit.letter:
         return False
-    return _letters(other.core) or (in_gold and one.unit.tight)
+    letters = {letter.lower() for letter in evaluate(other.body).letters}
+    return one.unit.name.lower() in letters or (in_gold and one.unit.tight)
 
 
 def _is_whole(expression: Expression) -> bool:

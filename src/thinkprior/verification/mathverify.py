@@ -168,9 +168,7 @@ def _parse(text: str, real: bool) -> Any:
     return parsed
 
 
-def _equal(
-    gold: str, answer: str, _gold: Expression | None, _answer: Expression | None
-) -> bool:
+def _equal(gold: str, answer: str, _gold: Expression | None, _answer: Expression | None) -> bool:
     real = not (grader.should_treat_as_complex(gold) or grader.should_treat_as_complex(answer))
     try:
         expected, given = _parse(gold, real), _parse(answer, real)

@@ -34,6 +34,7 @@ _CANARIES = (
     ("x^2+x-2", r"(x-1)(x+2)", Verdict.correct),
     ("x^2+x-2", r"(x-1)(x+3)", Verdict.wrong),
 )
+_WORKER_MODULE = "thinkprior.verification.worker"
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -57,7 +58,7 @@ class _Worker:
         }
         # -P: a file in the working directory must not stand in for a module.
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "thinkprior.verification.worker", str(time_limit)],
+            [sys.executable, "-P", "-m", _WORKER_MODULE, str(time_limit)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,

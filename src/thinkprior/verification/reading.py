@@ -143,7 +143,7 @@ _DEPTH = _BRACKETS | _CLOSING
 _STRUCTURE = re.compile(r"\\[A-Za-z]+|\\.|[()\[\]{},;=<>]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _WHOLE_TEXT = re.compile(r"\\text\{([^{}]*)\}")
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:/\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d+)?|\.\d+)(?:/\d+)?", re.ASCII)
 _GROUPED = re.compile(r"(?<![\d,.])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])")
 _GROUPED_BY_SPACES = re.compile(r"(?<![\d.])[1-9]\d{0,2}(?: \d{3})+(?![\d,])")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
@@ -409,6 +409,8 @@ def read(text: str) -> Answer:
         Its structure; ``Kind.unreadable`` for an answer beyond ``LONGEST_ANSWER`` characters or
         ``DEEPEST_NESTING`` brackets, or with control characters in it.
     """
+    if len(text) < LONGEST_ANSWER and _NUMBER.fullmatch(text):
+        return _expression(text)
     if len(text) > LONGEST_ANSWER or _CONTROL.search(text):
         return Answer(Kind.unreadable, text)
     spelled = spell(text)

@@ -59,9 +59,7 @@ _WORDS = {
     **{f"a{word}": f"\\arc{word} " for word in ("sin", "cos", "tan")},
 }  # fmt: skip
 
-_WORDS_IN_TEXT = frozenset(
-    "percent percentage pct degree degrees thousand million billion".split()
-)
+_WORDS_IN_TEXT = frozenset("percent percentage pct degree degrees thousand million billion".split())
 _ALSO_UNITS = frozenset({"min", "max", "sec"})
 
 _PLAIN = re.compile(r"[-+\d./()]*")
@@ -76,10 +74,10 @@ _COMPARISON = re.compile(r"<=|>=|!=|==")
 _REPEATING = re.compile(r"(?<![\d.])(\d*)\.(\d*)\\(?:overline|bar|dot|widehat)\s*\{?(\d+)\}?")
 _TRAILING_DOTS = re.compile(r"(?<![\d.])(\d*)\.(\d*?)(\d)\3{2,}\s*\\ldots\s*\Z")
 _MIXED = re.compile(
-    r"(?<![\d.^_{])(?<![\^_]\{)(\d+)\s*(?:\\frac\{(\d+)\}\{(\d+)\}|(?<=\s)(\d+)/(\d+))(?![\d.]|\s*[(\\^])"
+    r"(?<![\d.^_])(?<![\^_]\{)(\d+)\s*(?:\\frac\{(\d+)\}\{(\d+)\}|(?<=\s)(\d+)/(\d+))(?![\d.^])"
 )
 _FRAC = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|(\w)|(\\[a-z]+))\s*(?:(\w)|(\\[a-z]+)\s*|(?=\{))")
-_ROOT = re.compile(r"\\sqrt\s*(\[[^\]]*\])?\s*(?:([\dA-Za-z])|(\\[A-Za-z]+))")
+_ROOT = re.compile(r"\\sqrt\s*(\[[^\]]*\])?\s*(?:(\d+|[A-Za-z])|(\\[A-Za-z]+))")
 _POINT_WITHOUT_DIGITS = re.compile(r"(\d)\.(?=[/\s)}+*]|\Z)")
 _GROUPING = re.compile(r"\s*\{\s*,\s*\}\s*")
 _SPACES = re.compile(r"\s+")
@@ -131,9 +129,10 @@ def _braces_for_parentheses(text: str, command: str) -> str:
         opened_at = start + len(text[start:]) - len(text[start:].lstrip())
         if opened_at < len(text) and text[opened_at] == "(":
             closed_at = _close(text, opened_at)
-            if closed_at > 0:
-                inside = text[opened_at + 1 : closed_at]
-                text = f"{text[:start]}{{{inside}}}{text[closed_at + 1 :]}"
+            if closed_at < 0:
+                return text
+            inside = text[opened_at + 1 : closed_at]
+            text = f"{text[:start]}{{{inside}}}{text[closed_at + 1 :]}"
     return text
 
 

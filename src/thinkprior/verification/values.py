@@ -35,7 +35,9 @@ _GREEK = frozenset(
 )
 # d is a differential, E and I are constants of their own in math-verify: it must read those.
 _LETTERS = frozenset("abcefghijklmnopqrstuvwxyzABCDFGHJKLMNOPQRSTUVWXYZ")
-_ARITHMETIC = frozenset({*r"+ - / ^ ! ( ) { } [ ] :".split(), r"\frac", r"\sqrt", r"\cdot", r"\div"})
+_ARITHMETIC = frozenset(
+    r"+ - / ^ ! ( ) { } [ ] : , ; = < > \% \$ \frac \sqrt \cdot \div \pi".split()
+)
 _TOKEN = re.compile(r"\d+\.\d+|\d+|\.\d+|\\[A-Za-z]+|\\.|\S")
 _ENDS_FACTOR = frozenset({"+", "-", "/", r"\cdot", r"\div", ":", ")", "}", "]", "^", "!"})
 
@@ -284,7 +286,10 @@ class _Reader:
         total = self.juxtaposition()
         while (operator := self.next) in (r"\cdot", "/", r"\div", ":"):
             self.at += 1
-            scientific = self.at - started_at == 2 and self.tokens[self.at : self.at + 2] == ["10", "^"]
+            scientific = self.at - started_at == 2 and self.tokens[self.at : self.at + 2] == [
+                "10",
+                "^",
+            ]
             sign = self.sign()
             factor = self.juxtaposition()
             a, b = rational(total), rational(factor)
@@ -417,7 +422,7 @@ def evaluate(text: str) -> Expression:
     except _TooLargeError:
         return Expression(Status.too_large, {})
     except _UnreadableError:
-        known = all(t in _ARITHMETIC or t[0].isdigit() or t[0] == "." or t == r"\pi" for t in tokens)
+        known = all(t in _ARITHMETIC or t[0].isdigit() or t[0] == "." for t in tokens)
         return Expression(Status.unreadable if known else Status.unknown, {})
     symbols = {base for monomial in value for base, _ in monomial if isinstance(base, str)}
     letters = symbols - _CONSTANTS
@@ -426,9 +431,7 @@ def evaluate(text: str) -> Expression:
             letters.add("i")
         else:
             value = _without_powers_of_i(value)
-    return Expression(
-        Status.exact, value, frozenset(letters), reader.undone, reader.whole_division
-    )
+    return Expression(Status.exact, value, frozenset(letters), reader.undone, reader.whole_division)
 
 
 def _places(number: Rational) -> int | None:

@@ -40,7 +40,7 @@ def form_weights(
 
     Where the subject has a boxed share of its own, the other forms share the rest in proportion.
     """
-    if subject not in boxed_by_subject:
+    if subject is None or subject not in boxed_by_subject:
         return dict(forms)
     boxed = boxed_by_subject[subject]
     rest = sum(share for form, share in forms.items() if form != "boxed")

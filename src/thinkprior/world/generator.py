@@ -1,4 +1,4 @@
-"""Generated problems: a MATH-like source of seven subjects in five levels, and benchmark stand-ins."""
+"""Generated problems: a MATH-like source in seven subjects and five levels, and stand-ins."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def draw(template: Template, rng: Random) -> Draft:
     return draft
 
 
-def generate(kind: str, per_template: int, name: str, seed: int, exclude: Set[str]) -> list[Problem]:
+def generate(
+    kind: str, per_template: int, name: str, seed: int, exclude: Set[str]
+) -> list[Problem]:
     """Distinct problems, `per_template` of each template of the kind.
 
     Args:
@@ -86,7 +88,9 @@ def generate(kind: str, per_template: int, name: str, seed: int, exclude: Set[st
     return problems
 
 
-def endless(shares: dict[str, float], name: str, seed: int, exclude: Set[str]) -> Iterator[tuple[str | None, int | None, Draft]]:
+def endless(
+    shares: dict[str, float], name: str, seed: int, exclude: Set[str]
+) -> Iterator[tuple[str | None, int | None, Draft]]:
     """Endless drafts for training a model: a kind by its share, then a template evenly.
 
     Args:

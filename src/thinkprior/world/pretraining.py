@@ -61,7 +61,7 @@ def build_model(plan: ModelPlan, vocabulary: int, end: int, pad: int) -> Any:
         num_key_value_heads=plan.heads,
         max_position_embeddings=256,
         tie_word_embeddings=True,
-        # The library's 0.02 is meant for wide models; at a width of 64 training hardly starts with it.
+        # The library's 0.02 is meant for wide models; at a width of 64 training hardly starts.
         initializer_range=plan.hidden_size**-0.5,
         bos_token_id=None,
         eos_token_id=end,
@@ -90,7 +90,8 @@ def _batches(
             batch = rows[start : start + size]
             width = max(len(prompt) + len(answer) for prompt, answer in batch)
             ids = torch.full((size, width), pad)
-            places, targets = [], []
+            places: list[int] = []
+            targets: list[int] = []
             for row, (prompt, answer) in enumerate(batch):
                 tokens = [*prompt, *answer]
                 ids[row, : len(tokens)] = torch.tensor(tokens)
@@ -124,6 +125,9 @@ def pretrain(
         directories: step to the directory that takes the model after that step.
         report: takes a line of progress every 200 steps.
     """
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     tokenizer = build_tokenizer()
     model = build_model(plan, len(tokenizer), tokenizer.eos_token_id, tokenizer.pad_token_id)
     model.train()
@@ -142,7 +146,7 @@ def pretrain(
         logits = model.lm_head(hidden.flatten(0, 1)[places])
         loss = torch.nn.functional.cross_entropy(logits, targets)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         value = float(loss.detach())

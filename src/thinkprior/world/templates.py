@@ -2,8 +2,8 @@
 
 A template draws its numbers and returns a `Draft`. Each answer is right by construction, and each
 draft also carries a check that reaches the answer by another way (substitution, enumeration,
-exact fractions); `thinkprior.world.generator.draw` raises when the two differ. A level is a range of
-numbers, and in most subjects a second, longer kind of problem in its upper levels.
+exact fractions); `thinkprior.world.generator.draw` raises when the two differ. A level is a range
+of numbers, and in most subjects a second, longer kind of problem in its upper levels.
 """
 
 from __future__ import annotations
@@ -48,22 +48,7 @@ def _product_working(a: int, b: int) -> str:
     return f"{10 * tens}*{b}={10 * tens * b} {units}*{b}={units * b} {a}*{b}={a * b}"
 
 
-# --- Prealgebra ---------------------------------------------------------------------------------
-
-
-def sums(rng: Random, first: Range, second: Range) -> Draft:
-    """Sum of two numbers; checked by counting."""
-    a, b = rng.randint(*first), rng.randint(*second)
-    return _draft(f"Compute {a} + {b}.", a + b, f"{a}+{b}={a + b}", len([0] * a + [0] * b))
-
-
-def sums_and_differences(rng: Random, first: Range, second: Range) -> Draft:
-    """a + b - c; checked in another order."""
-    a, b, c = rng.randint(*first), rng.randint(*second), rng.randint(*second)
-    working = f"{a}+{b}={a + b} {a + b}-{c}={a + b - c}"
-    return _draft(f"Compute {a} + {b} - {c}.", a + b - c, working, b - (c - a))
-
-
+_COMPUTING = ("Compute", "Find", "Work out", "Give")
 _UNKNOWNS = ("x", "y", "z", "n")
 _FUNCTIONS = ("f", "g", "h", "p")
 _WEARS = ("hats", "coats", "scarves", "boots")
@@ -71,11 +56,29 @@ _RECTANGLES = ("rectangle", "field", "table", "room")
 _ASKING = ("Next term of", "Continue", "What follows", "Extend")
 
 
+# --- Prealgebra ---------------------------------------------------------------------------------
+
+
+def sums(rng: Random, first: Range, second: Range) -> Draft:
+    """Sum of two numbers; checked by counting."""
+    a, b = rng.randint(*first), rng.randint(*second)
+    text = f"{rng.choice(_COMPUTING)} {a} + {b}."
+    return _draft(text, a + b, f"{a}+{b}={a + b}", len([0] * a + [0] * b))
+
+
+def sums_and_differences(rng: Random, first: Range, second: Range) -> Draft:
+    """Value of a + b - c; checked in another order."""
+    a, b, c = rng.randint(*first), rng.randint(*second), rng.randint(*second)
+    working = f"{a}+{b}={a + b} {a + b}-{c}={a + b - c}"
+    text = f"{rng.choice(_COMPUTING)} {a} + {b} - {c}."
+    return _draft(text, a + b - c, working, b - (c - a))
+
+
 # --- Algebra ------------------------------------------------------------------------------------
 
 
 def linear_equations(rng: Random, scale: Range, root: Range, shift: Range) -> Draft:
-    """a x + b = c; checked by trying every x."""
+    """Root of a x + b = c; checked by trying every x."""
     a, x, b = rng.randint(*scale), rng.randint(*root), rng.randint(*shift)
     c = a * x + b
     roots = [t for t in range(-200, 201) if a * t + b == c]
@@ -111,7 +114,9 @@ def triangles(rng: Random, half_base: Range, height: Range) -> Draft:
     """Area of a triangle of even base; checked by exact fractions."""
     half, b = rng.randint(*half_base), rng.randint(*height)
     working = f"{2 * half}/2={half} {_product_working(b, half)}"
-    with_base = rng.choice(("a triangle with base", "a roof of base", "a sail of base", "a flag of base"))
+    with_base = rng.choice(
+        ("a triangle with base", "a roof of base", "a sail of base", "a flag of base")
+    )
     text = f"Area of {with_base} {2 * half} and height {b}?"
     return _draft(text, half * b, working, Fraction(2 * half * b, 2))
 
@@ -141,7 +146,9 @@ def quadratic_values(rng: Random, scale: Range, shift: Range, argument: Range) -
     a, b, c = rng.randint(*scale), rng.randint(*shift), rng.randint(*argument)
     square, product = c * c, a * c
     answer = square - product + b
-    working = f"{c}*{c}={square} {a}*{c}={product} {square}-{product}={square - product} +{b}={answer}"
+    working = (
+        f"{c}*{c}={square} {a}*{c}={product} {square}-{product}={square - product} +{b}={answer}"
+    )
     f = rng.choice(_FUNCTIONS)
     return _draft(f"{f}(x) = x^2 - {a} x + {b}. Find {f}({c}).", answer, working, c * (c - a) + b)
 
@@ -182,50 +189,50 @@ MATH: dict[str, tuple[Template, ...]] = {
         partial(linear_equations, scale=(2, 2), root=(2, 9), shift=(1, 9)),
         partial(linear_equations, scale=(2, 3), root=(2, 9), shift=(1, 9)),
         partial(linear_equations, scale=(2, 5), root=(2, 9), shift=(1, 9)),
-        partial(linear_equations, scale=(3, 9), root=(5, 15), shift=(5, 50)),
-        partial(linear_equations, scale=(6, 15), root=(10, 30), shift=(20, 99)),
+        partial(linear_equations, scale=(3, 9), root=(2, 12), shift=(5, 30)),
+        partial(linear_equations, scale=(4, 12), root=(5, 20), shift=(10, 60)),
     ),
     "Counting & Probability": (
         partial(pairs, first=(2, 5), second=(2, 5)),
         partial(pairs, first=(2, 5), second=(2, 9)),
-        partial(pairs, first=(3, 12), second=(3, 12)),
-        partial(pairs, first=(5, 15), second=(5, 25)),
-        partial(pairs, first=(11, 25), second=(11, 40)),
+        partial(pairs, first=(2, 9), second=(3, 12)),
+        partial(pairs, first=(4, 12), second=(5, 20)),
+        partial(pairs, first=(7, 20), second=(9, 30)),
     ),
     "Geometry": (
         partial(perimeters, sides=(2, 9)),
         partial(perimeters, sides=(2, 15)),
-        partial(perimeters, sides=(11, 90)),
-        partial(triangles, half_base=(3, 9), height=(5, 20)),
-        partial(triangles, half_base=(6, 20), height=(11, 40)),
+        partial(perimeters, sides=(2, 30)),
+        partial(triangles, half_base=(2, 7), height=(3, 15)),
+        partial(triangles, half_base=(5, 14), height=(7, 30)),
     ),
     "Intermediate Algebra": (
         partial(linear_values, scale=(2, 3), shift=(1, 9), argument=(2, 5)),
         partial(linear_values, scale=(2, 5), shift=(1, 9), argument=(2, 9)),
-        partial(linear_values, scale=(3, 9), shift=(5, 40), argument=(5, 12)),
-        partial(square_values, shift=(5, 40), argument=(5, 15)),
+        partial(linear_values, scale=(2, 9), shift=(1, 20), argument=(2, 9)),
+        partial(square_values, shift=(1, 30), argument=(3, 12)),
         partial(quadratic_values, scale=(3, 12), shift=(5, 30), argument=(5, 15)),
     ),
     "Number Theory": (
         partial(remainders, dividend=(11, 99), divisors=(2, 5, 10)),
         partial(remainders, dividend=(11, 99), divisors=(4, 5, 10)),
         partial(remainders, dividend=(11, 60), divisors=(3, 4, 6, 8)),
-        partial(remainders, dividend=(50, 150), divisors=(6, 7, 8, 9)),
+        partial(remainders, dividend=(30, 120), divisors=(6, 7, 8, 9)),
         partial(remainders, dividend=(100, 400), divisors=(7, 11, 12, 13)),
     ),
     "Prealgebra": (
+        partial(sums, first=(2, 12), second=(2, 9)),
         partial(sums, first=(2, 30), second=(2, 9)),
         partial(sums, first=(5, 40), second=(2, 20)),
-        partial(sums, first=(11, 99), second=(11, 99)),
-        partial(sums_and_differences, first=(11, 60), second=(2, 30)),
-        partial(sums_and_differences, first=(50, 300), second=(11, 99)),
+        partial(sums_and_differences, first=(5, 30), second=(2, 9)),
+        partial(sums_and_differences, first=(30, 150), second=(5, 60)),
     ),
     "Precalculus": (
         partial(next_terms, first=(1, 9), difference=(2, 9)),
         partial(next_terms, first=(1, 20), difference=(2, 9)),
-        partial(next_terms, first=(5, 90), difference=(5, 30)),
-        partial(later_terms, first=(1, 20), difference=(2, 9), term=(5, 9)),
-        partial(later_terms, first=(5, 50), difference=(5, 15), term=(7, 15)),
+        partial(next_terms, first=(2, 60), difference=(2, 20)),
+        partial(later_terms, first=(1, 15), difference=(2, 7), term=(4, 8)),
+        partial(later_terms, first=(2, 30), difference=(3, 12), term=(6, 12)),
     ),
 }
 """Templates by subject; position i holds level i + 1."""
@@ -294,7 +301,9 @@ def remainder_then_line(rng: Random) -> Draft:
     a, b, d = rng.randint(11, 60), rng.randint(3, 9), rng.randint(2, 5)
     rest = a % b
     check = d * next(r for r in range(b) if (a - r) % b == 0) + b
-    working = f"{a // b}*{b}={a // b * b} {a}-{a // b * b}={rest} {d}*{rest}={d * rest} +{b}={check}"
+    working = (
+        f"{a // b}*{b}={a // b * b} {a}-{a // b * b}={rest} {d}*{rest}={d * rest} +{b}={check}"
+    )
     text = f"Let r be the remainder of {a} divided by {b}. Find {d} r + {b}."
     return _draft(text, d * rest + b, working, check)
 
