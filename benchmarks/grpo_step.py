@@ -475,7 +475,7 @@ def _processor() -> str:
 
 
 def _show(title: str, ours: Side, theirs: Side) -> float:
-    """Print a Markdown table; returns TRL's time over ours, by the clock."""
+    """Print a Markdown table; returns TRL's median over ours, the lesser of clock and processor."""
     median = statistics.median
     print(f"\n### {title}\n")
     print("| per step | ours | TRL | TRL / ours |")
@@ -496,7 +496,7 @@ def _show(title: str, ours: Side, theirs: Side) -> float:
     mean = statistics.fmean
     print(f"| silent groups | {mean(ours.silent):.3f} | {mean(theirs.silent):.3f} | |")
     print(f"| tokens a completion | {mean(ours.tokens):.2f} | {mean(theirs.tokens):.2f} | |")
-    return median(theirs.wall) / median(ours.wall)
+    return min(median(theirs.wall) / median(ours.wall), median(theirs.cpu) / median(ours.cpu))
 
 
 def _arguments() -> argparse.Namespace:

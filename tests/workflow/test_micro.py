@@ -28,7 +28,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("src", "workflow", "profiles", "config"):
+        for name in ("src", "workflow", "profiles", "config", "envs"):
             shutil.copytree(
                 ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )

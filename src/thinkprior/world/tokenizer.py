@@ -8,7 +8,7 @@ from typing import Any
 
 from thinkprior.world import templates
 
-PATTERN = r"\\boxed\{|\\pi|</?think>| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9]| |\n"
+PATTERN = r"\\boxed\{|\\pi|</?think>| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9\\]| |\n"
 """One token a match: a LaTeX command in use, a word with the space before it, a digit, a sign."""
 
 PAD, END = "<pad>", "<end>"
