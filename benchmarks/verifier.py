@@ -1,9 +1,9 @@
-r"""The verifier against a plain loop over math-verify: 10,000 distinct answers whose truth is known.
+r"""The verifier against a plain loop over math-verify, on answers whose truth is known.
 
-``python benchmarks/verifier.py [ANSWERS]`` writes golds in five surface forms (grouped integers,
-fractions, decimals, radicals, pairs), an answer to each in another spelling, half of them made wrong,
-and grades them cold, with one process each: by ``Verifier`` (one worker, if it needs one) and by
-``math_verify.verify(parse(gold), parse(reply))``.
+``python benchmarks/verifier.py [ANSWERS]`` writes 10,000 distinct golds in five surface forms
+(grouped integers, fractions, decimals, radicals, pairs) and an answer to each in another spelling,
+half of them made wrong. It grades them cold, with one process each: by ``Verifier`` (one worker, if
+it needs one) and by ``math_verify.verify(parse(gold), parse(reply))``.
 """
 
 import random

@@ -81,6 +81,16 @@ class Corpus(Section):
         ),
     )
 
+    @model_validator(mode="after")
+    def _shares(self) -> Corpus:
+        """Something to draw from, also for a subject with a boxed share of its own."""
+        for name, shares in (("kinds", self.kinds), ("forms", self.forms)):
+            if not sum(shares.values()) > 0:
+                raise ValueError(f"{name}: the shares sum to 0; give one of them a share")
+        if self.boxed_by_subject and not sum(self.forms.values()) > self.forms.get("boxed", 0):
+            raise ValueError("boxed_by_subject: forms has no other form that could take the rest")
+        return self
+
 
 class TrainedModel(Section):
     """A Qwen2-architecture model that the pipeline trains itself."""
@@ -99,6 +109,15 @@ class TrainedModel(Section):
         default_factory=list,
         description="Steps after which a copy is kept besides the last; `name@step` refers to it.",
     )
+
+    @model_validator(mode="after")
+    def _heads(self) -> TrainedModel:
+        """The heads divide the width into even parts, as rotary positions need them."""
+        if self.hidden_size % (2 * self.heads):
+            raise ValueError(
+                f"hidden_size: {self.hidden_size} is no multiple of twice heads = {self.heads}"
+            )
+        return self
 
 
 class EngineSettings(Section):
@@ -366,11 +385,10 @@ def _explain(fault: Any) -> str:
     if fault["type"] == "missing":
         return f"{place}: missing. {_description(path)}"
     message = fault["msg"].removeprefix("Value error, ")
-    return (
-        message
-        if fault["type"] == "value_error"
-        else f"{place}: {message}, found {fault['input']!r}"
-    )
+    if fault["type"] == "value_error":
+        # Checks of a whole section name the key themselves, from their section on.
+        return f"{place}.{message}" if place else message
+    return f"{place}: {message}, found {fault['input']!r}"
 
 
 def _section_at(path: list[str]) -> type[BaseModel] | None:

@@ -119,7 +119,9 @@ class Trainer:
         self.selector = selector
         self.posterior = posterior
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        self.optimizer = torch.optim.AdamW(self.parameters, lr=plan.learning_rate, weight_decay=0.0)
+        self.optimizer = torch.optim.AdamW(
+            self.parameters, lr=plan.learning_rate, weight_decay=0.0, fused=True
+        )
         for parameter in self.parameters:
             # A gradient of zeros rather than none: AdamW then steps on a wholly silent batch too.
             parameter.grad = torch.zeros_like(parameter)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(os, "pidfd_open"), reason="warm processes need Linux; elsewhere jobs run as they are"
+    not hasattr(os, "pidfd_open"),
+    reason="warm processes need Linux; elsewhere jobs run as they are",
 )
 
-JOBS = '''
+JOBS = """
 import os, sys, time
 from pathlib import Path
 
@@ -43,7 +44,7 @@ def die(**_):
 def wait(path):
     Path(path).write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(60)
-'''
+"""
 
 CLIENT = "import sys, json; from thinkprior.forkserver import call; sys.exit(call(sys.argv[1], json.loads(sys.argv[2])))"
 

@@ -1,4 +1,5 @@
-"""The verifier as it is used: batches, counts, cache, worker processes, canaries, the command line."""
+"""The verifier as it is used: batches, counts, cache, worker processes, canaries, the command
+line."""
 
 import json
 import logging
@@ -57,7 +58,10 @@ def test_a_timeout_is_counted_and_logged_and_the_next_answer_is_graded(
         verdicts, report = verifier.grade(golds, replies)
         assert verdicts == [Verdict.timeout, Verdict.correct, Verdict.timeout]
         assert report == BatchReport(graded=3, compared=3, timeouts=2)
-        assert sum(ENDLESS in record.getMessage().replace("\\\\", "\\") for record in caplog.records) == 2
+        assert (
+            sum(ENDLESS in record.getMessage().replace("\\\\", "\\") for record in caplog.records)
+            == 2
+        )
         # It may have been the machine's fault, so it is tried again; what was decided is not.
         _, report = verifier.grade(golds[:2], replies[:2])
         assert report == BatchReport(graded=2, compared=1, cached=1, timeouts=1)
@@ -101,7 +105,9 @@ def test_a_worker_whose_every_comparison_fails_stops_the_run(
 def test_an_error_in_one_comparison_is_counted_and_logged(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    body = 'send(sys.stdout.buffer, {"error": "TypeError: x"} if "3" in gold else {"correct": right})'
+    body = (
+        'send(sys.stdout.buffer, {"error": "TypeError: x"} if "3" in gold else {"correct": right})'
+    )
     stub(monkeypatch, tmp_path, body)
     with Verifier() as verifier, caplog.at_level(logging.WARNING):
         verdicts, report = verifier.grade(["x<3"], boxed(r"(-\infty, 3)"))

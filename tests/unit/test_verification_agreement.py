@@ -1,7 +1,7 @@
 """The exact path never changes a verdict: it agrees with the workers, and with the truth.
 
-Golds are drawn at random with a known value, answers are the value or another one in another spelling,
-or garbage. What the exact path decides is compared with math-verify in a worker.
+Golds are drawn at random with a known value, answers are the value or another one in another
+spelling, or garbage. What the exact path decides is compared with math-verify in a worker.
 """
 
 import random
@@ -26,7 +26,14 @@ def spellings(value: Fraction) -> list[str]:
         f"\\frac{{{p}}}{{{q}}}\\text{{ cm}}",
     ]
     if q == 1:
-        ways = [f"{p}", f"{p}.0", f"{p:,}", f"+{p}" if p > 0 else f"{p}", f"{p} m", f"\\text{{{p}}}"]
+        ways = [
+            f"{p}",
+            f"{p}.0",
+            f"{p:,}",
+            f"+{p}" if p > 0 else f"{p}",
+            f"{p} m",
+            f"\\text{{{p}}}",
+        ]
     elif size > q:
         ways.append(f"{sign}{size // q}\\frac{{{size % q}}}{{{q}}}")
     if 10**6 % q == 0:
@@ -53,7 +60,9 @@ def radicals(draw: random.Random) -> tuple[str, str, bool]:
     a, b, n = draw.randint(1, 40), draw.randint(2, 9), draw.choice((2, 3, 5, 6, 7, 10))
     right = draw.random() < 0.5
     c = a if right else a + draw.randint(1, 3)
-    gold = draw.choice((f"{a}\\sqrt{{{n}}}+{b}", f"{b} + {a}\\sqrt {n}", f"{b}+\\sqrt{{{a * a * n}}}"))
+    gold = draw.choice(
+        (f"{a}\\sqrt{{{n}}}+{b}", f"{b} + {a}\\sqrt {n}", f"{b}+\\sqrt{{{a * a * n}}}")
+    )
     return gold, draw.choice((f"{b}+{c}\\sqrt{{{n}}}", f"\\sqrt{{{c * c * n}}}+{b}")), right
 
 
@@ -61,7 +70,12 @@ def multiples_of_pi(draw: random.Random) -> tuple[str, str, bool]:
     p, q = draw.randint(1, 60), draw.choice((1, 2, 3, 4, 6))
     right = draw.random() < 0.5
     r = p if right else p + draw.randint(1, 3)
-    answers = [f"\\frac{{{r}}}{{{q}}}\\pi", f"{r}\\pi/{q}", f"\\dfrac{{{r}\\pi}}{{{q}}}", f"{r}*pi/{q}"]
+    answers = [
+        f"\\frac{{{r}}}{{{q}}}\\pi",
+        f"{r}\\pi/{q}",
+        f"\\dfrac{{{r}\\pi}}{{{q}}}",
+        f"{r}*pi/{q}",
+    ]
     return f"\\frac{{{p}\\pi}}{{{q}}}", draw.choice(answers), right
 
 
@@ -76,7 +90,11 @@ def polynomials(draw: random.Random) -> tuple[str, str, bool]:
 def complex_numbers(draw: random.Random) -> tuple[str, str, bool]:
     a, b = draw.randint(-9, 9), draw.randint(2, 9)
     right = draw.random() < 0.5
-    return f"{a}+{b}i", f"{b if right else b + 1}i+{a}" if a >= 0 else f"{b if right else -b}i{a}", right
+    return (
+        f"{a}+{b}i",
+        f"{b if right else b + 1}i+{a}" if a >= 0 else f"{b if right else -b}i{a}",
+        right,
+    )
 
 
 def tuples(draw: random.Random) -> tuple[str, str, bool]:
@@ -95,7 +113,11 @@ def tuples(draw: random.Random) -> tuple[str, str, bool]:
         # As a list the values may also match in another order.
         right = sorted(values) == sorted(given)
     gold = ", ".join(f"\\frac{{{v.numerator}}}{{{v.denominator}}}" for v in values)
-    return f"{opening}{gold}{closing}", f"{opening}{', '.join(written[len(values) :])}{closing}", right
+    return (
+        f"{opening}{gold}{closing}",
+        f"{opening}{', '.join(written[len(values) :])}{closing}",
+        right,
+    )
 
 
 def matrices(draw: random.Random) -> tuple[str, str, bool]:
@@ -114,7 +136,8 @@ def matrices(draw: random.Random) -> tuple[str, str, bool]:
 FAMILIES = (rationals, radicals, multiples_of_pi, polynomials, complex_numbers, tuples, matrices)
 PIECES = (
     *"0123456789", *"0123456789", "-", "+", "/", ".", ",", " ", "(", ")", "=", "^2", "!", "x", "n",
-    r"\pi", r"\frac{1}{2}", r"\frac{3}{4}", r"\sqrt{2}", r"\cdot ", " m", " cm", r"\%", r"\$", "{2}",
+    r"\pi", r"\frac{1}{2}", r"\frac{3}{4}", r"\sqrt{2}", r"\cdot ", " m", " cm", r"\%", r"\$",
+    "{2}",
 )  # fmt: skip
 GOLDS = ("5", "12", r"\frac{3}{4}", r"12\pi", "15 m", "2.5", "-3", "1,2", "(1,2)", "x^2-1", r"75\%")
 
@@ -142,7 +165,9 @@ def test_garbage_gets_the_same_verdict_on_both_paths(pool: WorkerPool) -> None:
         for _ in range(1500)
     ]
     exact = [decide(gold, answer) for gold, answer in pairs]
-    decided = [(pair, verdict) for pair, verdict in zip(pairs, exact, strict=True) if verdict is not None]
+    decided = [
+        (pair, verdict) for pair, verdict in zip(pairs, exact, strict=True) if verdict is not None
+    ]
     assert len(decided) > 0.9 * len(pairs)
     outcomes = pool.compare([pair for pair, _ in decided])
     for (pair, verdict), outcome in zip(decided, outcomes, strict=True):

@@ -63,7 +63,9 @@ def test_equal_expressions(one: str, other: str) -> None:
     assert same_value(evaluate(spell(one)), evaluate(spell(other))) is True
 
 
-@pytest.mark.parametrize("text", ["", "1-", "3/", "--5", "5 5", "1/0", "5.5.5", "(5", "2^3^4", "0^0"])
+@pytest.mark.parametrize(
+    "text", ["", "1-", "3/", "--5", "5 5", "1/0", "5.5.5", "(5", "2^3^4", "0^0"]
+)
 def test_unreadable(text: str) -> None:
     assert evaluate(text).status is Status.unreadable
 
@@ -73,7 +75,9 @@ def test_too_large(text: str) -> None:
     assert evaluate(text).status is Status.too_large
 
 
-@pytest.mark.parametrize("text", [r"\sin x", "f(x)", "x_1", r"\frac{1}{1+\sqrt{2}}", "2^n", "dy/dx"])
+@pytest.mark.parametrize(
+    "text", [r"\sin x", "f(x)", "x_1", r"\frac{1}{1+\sqrt{2}}", "2^n", "dy/dx"]
+)
 def test_left_to_math_verify(text: str) -> None:
     assert evaluate(text).status is Status.unknown
 

@@ -40,7 +40,8 @@ class Project:
         return subprocess.run(
             [
                 *(sys.executable, "-m", "snakemake", "--cores", str(cores)),
-                *("--configfile", "micro.yaml", *arguments),
+                # Targets before it: --configfile takes every word that follows.
+                *(*arguments, "--configfile", "micro.yaml"),
             ],
             cwd=self.folder,
             env={**os.environ, "PYTHONPATH": str(self.folder / "src")},

@@ -1,9 +1,9 @@
 r"""Grade a file of golds and predictions: ``python -m thinkprior.verification FILE.jsonl``.
 
-Each line is an object with ``gold`` and ``prediction``. A prediction is a whole reply if it holds a box
-or its ``form`` is ``response``, else a bare answer, which is graded as if it stood in a box. The rows
-come back on standard output, one a line, with their ``verdict``; the counts go to standard error, and
-where the rows have ``expected`` also how many verdicts agree.
+Each line is an object with ``gold`` and ``prediction``. A prediction is a whole reply if it holds a
+box or its ``form`` is ``response``, else a bare answer, which is graded as if it stood in a box.
+The rows come back on standard output, one a line, with their ``verdict``; the counts go to standard
+error, and where the rows have ``expected`` also how many verdicts agree.
 """
 
 import argparse

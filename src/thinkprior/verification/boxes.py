@@ -1,15 +1,16 @@
 r"""The answer of a reply: its last complete box.
 
-A box is ``\boxed{...}`` or ``\fbox{...}``, its braces matched as TeX matches them: ``\{`` and ``\}``
-are characters, not braces. A box that never closes is no answer, and neither is an earlier one that
-the reply set out to replace: after ``\boxed{5}. Checking once more, it is \boxed{`` there is none.
-``\boxed 5``, without braces, is no box.
+A box is ``\boxed{...}`` or ``\fbox{...}``, its braces matched as TeX matches them: ``\{`` and
+``\}`` are characters, not braces. A box that never closes is no answer, and neither is an earlier
+one that the reply set out to replace: after ``\boxed{5}. Checking once more, it is \boxed{`` there
+is none. ``\boxed 5``, without braces, is no box.
 """
 
 import re
 
-# A reply cut off right after ``\boxed`` has opened a box too. A line break ``\\`` is skipped, so that
-# its second backslash does not escape a brace, unless a box follows: some models write ``\\boxed``.
+# A reply cut off right after ``\boxed`` has opened a box too. A line break ``\\`` is skipped, so
+# that its second backslash does not escape a brace, unless a box follows: some models write
+# ``\\boxed``.
 _TOKEN = re.compile(
     r"(?P<box>\\(?:boxed|fbox)\s*(?:\{|\Z))|(?P<skip>\\\\(?!boxed|fbox)|\\[{}])|[{}]"
 )

@@ -7,35 +7,36 @@ characters in it is wrong unless identical; so is one that holds a power or fact
 40,000 bits (a tower such as ``10^{10^{10}}``), and arithmetic that is not well formed (``3/``,
 ``--5``, ``5 5``, ``1/0``). What only math-verify could read, and it cannot, is wrong.
 
-Numbers. Exactly equal, or a decimal of at least six places and four significant digits that rounds or
-truncates the other: 0.333333 for 1/3, not 0.333, and never 0 for 1e-8. Of two decimals only the
-answer may be the rounded one. ``2a/b\pi`` is ``2a/(b\pi)``, as math-verify reads it.
+Numbers. Exactly equal, or a decimal of at least six places and four significant digits that rounds
+or truncates the other: 0.333333 for 1/3, not 0.333, and never 0 for 1e-8. Of two decimals only the
+answer may be the rounded one. ``a/b\pi`` is a over ``b\pi``, as math-verify reads it.
 
-Restatements. An answer that leaves an operation between two plain numbers undone, which the gold does
-not, is the question and no answer: ``7-2`` for 5, ``3\cdot 4\pi`` for ``12\pi``; ``84/7`` for 12. So
-is a sum, integral, limit, product, maximum, gcd, remainder, whole part or absolute value of numbers,
-for a gold without it. Fractions (unreduced ones, and ``\frac{84}{7}``), powers, roots, factorials, percentages and scientific
-notation are ways to write a number.
+Restatements. An answer that leaves an operation between two plain numbers undone, which the gold
+does not, is the question and no answer: ``7-2`` for 5, ``3\cdot 4\pi`` for ``12\pi``. So is a
+division that comes out whole, for a gold written as a whole number: ``84/7`` for 12. So is a sum,
+integral, limit, product, maximum, gcd, remainder, whole part, absolute value or determinant, for a
+number without it. Fractions (unreduced ones, and ``\frac{84}{7}``), powers, roots, factorials,
+percentages and scientific notation are ways to write a number.
 
-Units. A unit that only one side has is ignored, words after a number in ``\text`` included. Two known
-units must be the same one, whatever they are called (m, metres); nothing is converted. A single
-letter is a unit only after a space, or beside a gold without it. Currency signs are units.
-For a gold in per cent the percentage, without its sign too, and the number that it is are right: 60\%,
-60 and 0.6 for 60\%. For another gold a percentage is the number that it is, 60\% for 0.6, and the sign
-is ignored only beside a whole number: 28\% for 28, not 0.5\% for 0.5.
+Units. A unit that only one side has is ignored, words after a number in ``\text`` included. Two
+known units must be the same one, whatever they are called (m, metres); nothing is converted. A
+single letter is a unit only after a space, or beside a gold without it. Currency signs are units.
+For a gold in per cent the percentage, without its sign too, and the number that it is are right:
+60\%, 60 and 0.6 for 60\%. For another gold a percentage is the number that it is, 60\% for 0.6, and
+the sign is ignored only beside a whole number: 28\% for 28, not 0.5\% for 0.5.
 
 Several values. A list is unordered, counts repetitions, and may stand in braces; ``\pm`` gives two.
 A pair, tuple or interval is ordered and keeps its brackets; a bare list is right for a tuple in its
 order. Values with different labels are matched by label, or in order where one side has no labels.
-``1,234`` is a number, and a list where the gold is one; ``1, 234`` is a list. A decimal comma is read
-in an answer (``2,74`` for 2.74), never in a gold except after a zero (``0,111``).
+``1,234`` is a number, and a list where the gold is one; ``1, 234`` is a list. A decimal comma is
+read in an answer (``2,74`` for 2.74), never in a gold except after a zero (``0,111``).
 
 Labels and equations. ``x=5``, ``f(x)=5``, ``x\in A`` are 5 and A where one side has no label. Of a
 chain or an equation the last side is the answer to a gold that is a value; an equation is never
 answered by a value. Equations, inequalities and intervals against each other are math-verify's.
 
-Words are compared without case. Letters are variables, and math-verify ignores their case. A numeral
-with a base needs its digits; the base may be left out.
+Words are compared without case. Letters are variables, and math-verify ignores their case. A
+numeral with a base needs its digits; the base may be left out.
 """
 
 import re
@@ -48,10 +49,11 @@ Equality = Callable[[str, str, Expression | None, Expression | None], bool | Non
 """Whether two spelled texts are equal, given what they evaluate to; None where it cannot tell."""
 
 _OPERATIONS = re.compile(
-    r"\\(?:i{0,2}int|oint|sum|prod|lim(?:sup|inf)?|gcd|lcm|max|min|det|[bp]?mod|operatorname|lfloor|lceil)"
-    r"(?![A-Za-z])|\|"
+    r"\\(?:i{0,2}int|oint|sum|prod|lim(?:sup|inf)?|gcd|lcm|max|min|det|[bp]?mod|operatorname|lfloor"
+    r"|lceil|begin)(?![A-Za-z])|\|"
 )
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+")
+_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 _LETTER = re.compile(r"[A-Za-z]")
 _NO_SETS = frozenset({Kind.expression, Kind.words, Kind.numeral, Kind.matrix})
 
@@ -74,7 +76,7 @@ def judge(gold: str, answer: str, equal: Equality) -> bool | None:
         return False
     if expected.text == given.text:
         return True
-    if given.expression.whole_division and _is_whole(expected.expression):
+    if given.expression.whole_division and _WHOLE_NUMBER.fullmatch(expected.core):
         return False
     return _same(expected, given, equal)
 
@@ -142,7 +144,7 @@ def _different_kinds(gold: Answer, answer: Answer, equal: Equality) -> bool | No
         numeral, number = (gold, answer) if gold.kind is Kind.numeral else (answer, gold)
         by_digits = numeral is gold or (numeral.unit is not None and numeral.unit.name == "10")
         return by_digits and numeral.core == number.core
-    if Kind.inequality in kinds and kinds & _NO_SETS or kinds < _NO_SETS - {Kind.expression}:
+    if (Kind.inequality in kinds and kinds & _NO_SETS) or kinds < _NO_SETS - {Kind.expression}:
         return False
     for side in (gold, answer):
         if side.kind is Kind.expression and side.expression.status is not Status.unknown:
@@ -178,12 +180,11 @@ def _matched(golds: Sequence[Answer], answers: Sequence[Answer], equal: Equality
     left = list(answers)
     unsure = False
     for gold in golds:
-        # The same place first: lists are mostly in the same order.
-        for answer in left:
+        for place, answer in enumerate(left):
             verdict = gold.label == answer.label and _same(gold, answer, equal)
             unsure = unsure or verdict is None
             if verdict:
-                left.remove(answer)
+                del left[place]
                 break
         else:
             return None if unsure else False
@@ -234,7 +235,7 @@ def _same_expression(gold: Answer, answer: Answer, equal: Equality) -> bool | No
 
 
 def _is_product(one: Answer, other: Answer, *, in_gold: bool = False) -> bool:
-    """Whether what looks like a unit of one is a variable: beside the same letter, or tight in a gold."""
+    """Whether what looks like a unit is a variable: beside its letter, or tight in a gold."""
     if one.unit is None or not one.unit.letter:
         return False
     letters = {letter.lower() for letter in evaluate(other.body).letters}
@@ -243,4 +244,4 @@ def _is_product(one: Answer, other: Answer, *, in_gold: bool = False) -> bool:
 
 def _is_whole(expression: Expression) -> bool:
     number = rational(expression.value) if expression.status is Status.exact else None
-    return number is not None and number.denominator == 1 and not expression.whole_division
+    return number is not None and number.denominator == 1

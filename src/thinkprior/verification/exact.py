@@ -1,8 +1,8 @@
 """The cheap path: the rule with exact arithmetic, no math-verify, some microseconds an answer.
 
-It decides what needs only arithmetic and structure, and says None to everything else, which then goes
-to a worker. It runs the same rule as the workers do; only the equality of two expressions is decided
-in another way, and that agrees with theirs (``tests/unit/test_verification_agreement.py``).
+It decides what needs only arithmetic and structure, and says None to everything else, which then
+goes to a worker. It runs the same rule as the workers do; only the equality of two expressions is
+decided in another way, and that agrees with theirs (``tests/unit/test_verification_agreement.py``).
 """
 
 from thinkprior.verification.comparison import judge

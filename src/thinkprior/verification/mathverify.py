@@ -3,14 +3,15 @@ r"""The rule with math-verify's equality, its faults mended. Imported by the wor
 What is changed in math-verify 0.8 and 0.9, each because of a wrong verdict:
 
 - decimals are read as rationals, so that ``14.0 - 1.0i`` is ``14 - i``;
-- numbers are equal by ``values.same_number``, not to six places or 15 digits: 1/2004! and 1/2006!, or
-  1e-8 and 0, are not equal;
+- numbers are equal by ``values.same_number``, not to six places or 15 digits: 1/2004! and 1/2006!,
+  or 1e-8 and 0, are not equal;
 - a single letter is compared with an expression as expressions are: ``x`` is ``\frac{2x}{2}``;
 - equations without solutions are not equal to each other;
 - letters under a root are also taken as positive, unless there is an absolute value: \sqrt{1/n} is
   1/\sqrt{n};
 - ``y'`` is not ``y``, and ``E_1``, ``M_\odot`` and \hbar are read;
-- ``i`` is the imaginary unit where no other letter occurs, and both sides have the same assumptions;
+- ``i`` is the imaginary unit where no other letter occurs, and both sides have the same
+  assumptions;
 - ``2(3)`` is 6, not the mixed number 5.
 """
 

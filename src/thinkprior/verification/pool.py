@@ -1,9 +1,9 @@
 """Worker processes that compare answers and die at a time limit.
 
-A limit by a signal handler works only in the main thread and does not stop a computation in C; a hung
-worker of an ordinary pool is never given back. Here a comparison that takes too much processor time
-ends its process (``worker``), one that takes far too much time by the clock gets it killed, and another
-is started in its place.
+A limit by a signal handler works only in the main thread and does not stop a computation in C; a
+hung worker of an ordinary pool is never given back. Here a comparison that takes too much processor
+time ends its process (``worker``), one that takes far too much time by the clock gets it killed,
+and another is started in its place.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ EXIT_LIMIT = 10.0
 PATIENCE = 12.0
 """A worker is killed after this many times its time limit by the clock, whatever it is doing."""
 
-# These take math-verify: a product is multiplied out.
+# In a worker math-verify multiplies them out.
 _CANARIES = (
     ("x^2+x-2", r"(x-1)(x+2)", Verdict.correct),
     ("x^2+x-2", r"(x-1)(x+3)", Verdict.wrong),
@@ -55,6 +55,8 @@ class _Worker:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(filter(None, paths)),
             "OMP_NUM_THREADS": "1",
+            # What sympy tries first depends on the order of sets.
+            "PYTHONHASHSEED": "0",
         }
         # -P: a file in the working directory must not stand in for a module.
         self.process = subprocess.Popen(

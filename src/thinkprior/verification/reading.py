@@ -1,7 +1,7 @@
-r"""What an answer is: a number with a unit, a list, a tuple or interval, a matrix, words, a relation.
+r"""What an answer is: a number with a unit, a list, a tuple, a matrix, words, a relation.
 
-Reading is by structure only; nothing is compared here. What each structure means for a verdict is the
-rule in ``comparison``.
+Reading is by structure only; nothing is compared here. What each structure means for a verdict is
+the rule in ``comparison``.
 """
 
 import re
@@ -36,12 +36,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit as it was written.
+    r"""A unit as it was written.
 
     Attributes:
         name: Its canonical name where the unit is known, else its words in lower case.
         known: Whether it is in the table of units. Two known units that differ are never the same.
-        letter: It is a single letter outside ``\\text``, so it may be a variable.
+        letter: It is a single letter outside ``\text``, so it may be a variable.
         tight: It follows its number without a space: ``6m``, which may be a product.
     """
 
@@ -53,7 +53,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, read.
+    r"""An answer, read.
 
     Attributes:
         kind: Its structure.
@@ -67,8 +67,9 @@ class Answer:
         percent: Whether a percent sign follows.
         parts: The elements of a listing, a sequence, a union or a matrix (row by row); of an
             equation, its last side.
-        brackets: The brackets of a sequence; ``\\{\\}`` for a listing in braces; of a matrix, its shape.
-        in_text: It stood in ``\\text``.
+        brackets: The brackets of a sequence; ``\{\}`` for a listing in braces; of a matrix, its
+            shape.
+        in_text: It stood in ``\text``.
         alternative: Another way to read it: a grouped number as a list, a list as a decimal comma.
     """
 
@@ -130,15 +131,15 @@ _UNITS = {word: name for name, words in _UNIT_WORDS.items() for word in words.sp
 _UNITS_LOWER = {word.lower(): name for word, name in _UNITS.items()}
 _POWERS = {"square": "^2", "sq": "^2", "squared": "^2", "cubic": "^3", "cu": "^3", "cubed": "^3"}
 # Words that change the number before them, so they cannot be dropped as a unit can.
-_NOT_UNITS = frozenset(
+_CHANGE_THE_NUMBER = (
     "dozen hundred thousand million billion trillion half third quarter squared cubed factorial "
-    "times plus minus over divided by choose mod modulo if or and not to for when where is".split()
+    "times plus minus over divided by choose mod modulo if or and not to for when where is"
 )
+_NOT_UNITS = frozenset(_CHANGE_THE_NUMBER.split())
+_ARTICLES = frozenset({"a", "an", "the"})
 
 _BRACKETS = {"(": 1, "[": 1, "{": 1, r"\{": 1, r"\langle": 1, r"\begin": 1}
 _CLOSING = {")": -1, "]": -1, "}": -1, r"\}": -1, r"\rangle": -1, r"\end": -1}
-_ARTICLES = frozenset({"a", "an", "the"})
-
 _DEPTH = _BRACKETS | _CLOSING
 _STRUCTURE = re.compile(r"\\[A-Za-z]+|\\.|[()\[\]{},;=<>]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -154,7 +155,7 @@ _MATRIX = re.compile(
 _NUMERAL = re.compile(r"([0-9A-F]*\d[0-9A-F]*)_\{?(\d+)\}?")
 _WORDS = re.compile(r"[A-Za-z][A-Za-z \-'.]*")
 _CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound sterling", "¥": "yen", "₹": "rupee"}
-_CURRENCY = re.compile(r"([-+]?)\\?([$€£₹¥])\s*(?=[\d.])")
+_CURRENCY = re.compile(r"([-+]?)\\?([$€£₹¥])\s*(?=[\d.\\])")
 _UNIT = re.compile(
     r"(?P<core>.*(?:[\d)}]|\\pi|\\infty))(?P<space> ?)"
     r"(?P<unit>(?:\\text\{[^{}]*\}|[A-Za-z])"
@@ -314,7 +315,7 @@ def _separated(text: str, marks: list[re.Match[str]]) -> Answer:
 
 
 def _related(text: str, marks: list[re.Match[str]]) -> Answer | None:
-    """Read a text with relation signs: a labelled value, a calculation, an equation, an inequality."""
+    """Read a text with relation signs: a labelled value, a calculation, a relation."""
     signs = [mark.group() for mark in marks]
     if r"\approx" in signs:
         first, second, *_ = _split(text, [mark for mark in marks if mark.group() == r"\approx"])

@@ -1,8 +1,9 @@
 r"""One spelling for the many ways in which LaTeX, plain text and code write the same answer.
 
 ``spell`` changes how an answer is written, never what it says: ``\dfrac12``, ``\tfrac{1}{2}`` and
-``\frac 1 2`` become ``\frac{1}{2}``; ``2**3`` becomes ``2^{3}``; ``1e-8`` becomes ``1\cdot 10^{-8}``;
-``1\frac{4}{5}`` becomes ``\frac{9}{5}``. Both ways of comparing, exact and math-verify, start here.
+``\frac 1 2`` become ``\frac{1}{2}``; ``2**3`` becomes ``2^{3}``; ``1e-8`` becomes ``1\cdot
+10^{-8}``; ``1\frac{4}{5}`` becomes ``\frac{9}{5}``. Both ways of comparing, exact and math-verify,
+start here.
 """
 
 import re
@@ -12,20 +13,23 @@ _UNICODE = str.maketrans(
     {
         "−": "-", "–": "-", "—": "-", "﹣": "-", "×": r"\cdot ", "·": r"\cdot ", "⋅": r"\cdot ",
         "÷": r"\div ", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ",
-        "°": r"^\circ ", "±": r"\pm ", "∓": r"\mp ", "∪": r"\cup ", "∈": r"\in ", "∅": r"\emptyset ",
+        "°": r"^\circ ", "±": r"\pm ", "∓": r"\mp ", "∪": r"\cup ",
+        "∈": r"\in ", "∅": r"\emptyset ",
         "√": r"\sqrt ", "θ": r"\theta ", "α": r"\alpha ", "β": r"\beta ", "≈": r"\approx ",
         "…": r"\ldots ", "⁄": "/", "∕": "/", "’": "'", "′": "'", "、": ",", "。": ".",
-        "⁰": "^{0}", "¹": "^{1}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "⁵": "^{5}", "⁶": "^{6}",
-        "⁷": "^{7}", "⁸": "^{8}", "⁹": "^{9}", "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}",
-        "⅔": r"\frac{2}{3}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}",
+        "⁰": "^{0}", "¹": "^{1}", "²": "^{2}", "³": "^{3}", "⁴": "^{4}", "⁵": "^{5}",
+        "⁶": "^{6}", "⁷": "^{7}", "⁸": "^{8}", "⁹": "^{9}",
+        "½": r"\frac{1}{2}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}",
+        "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}",
     }
 )  # fmt: skip
 
 _NOTHING = (
-    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle textstyle "
-    "scriptstyle limits nolimits rm it bf ! - ( ) [ ]"
+    "left right big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr displaystyle "
+    "textstyle scriptstyle limits nolimits rm it bf ! - ( ) [ ]"
 )
 _SPACE = ", ; : > quad qquad enspace thinspace space"
+_TEXT_COMMANDS = "mathrm textrm textbf textit textnormal textsf texttt mbox hbox mathit mathsf"
 _COMMANDS = {
     **dict.fromkeys(_NOTHING.split(), ""),
     **dict.fromkeys([*_SPACE.split(), " ", "\n", "\t"], " "),
@@ -33,10 +37,7 @@ _COMMANDS = {
     **dict.fromkeys(("leq", "leqslant"), r"\le"),
     **dict.fromkeys(("geq", "geqslant"), r"\ge"),
     **dict.fromkeys(("times", "ast"), r"\cdot"),
-    **dict.fromkeys(
-        "mathrm textrm textbf textit textnormal textsf texttt mbox hbox mathit mathsf".split(),
-        r"\text",
-    ),
+    **dict.fromkeys(_TEXT_COMMANDS.split(), r"\text"),
     **dict.fromkeys(("lvert", "rvert", "vert", "mid"), "|"),
     **dict.fromkeys(("dots", "cdots", "dotsc", "dotsb"), r"\ldots"),
     **dict.fromkeys(("boxed", "fbox"), ""),
@@ -46,8 +47,8 @@ _COMMANDS = {
 }  # fmt: skip
 
 _FUNCTIONS = (
-    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan log ln exp sqrt pi gcd lcm max min "
-    "det alpha beta gamma delta epsilon theta lambda mu nu rho sigma tau phi omega infty"
+    "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan log ln exp sqrt pi gcd lcm max "
+    "min det alpha beta gamma delta epsilon theta lambda mu nu rho sigma tau phi omega infty"
 )
 _WORDS = {
     **{word: f"\\{word} " for word in _FUNCTIONS.split()},
@@ -59,7 +60,8 @@ _WORDS = {
     **{f"a{word}": f"\\arc{word} " for word in ("sin", "cos", "tan")},
 }  # fmt: skip
 
-_WORDS_IN_TEXT = frozenset("percent percentage pct degree degrees thousand million billion".split())
+_ALSO_IN_TEXT = "percent percentage pct degree degrees thousand million billion"
+_WORDS_IN_TEXT = frozenset(_ALSO_IN_TEXT.split())
 _ALSO_UNITS = frozenset({"min", "max", "sec"})
 
 _PLAIN = re.compile(r"[-+\d./()]*")
@@ -76,8 +78,8 @@ _TRAILING_DOTS = re.compile(r"(?<![\d.])(\d*)\.(\d*?)(\d)\3{2,}\s*\\ldots\s*\Z")
 _MIXED = re.compile(
     r"(?<![\d.^_])(?<![\^_]\{)(\d+)\s*(?:\\frac\{(\d+)\}\{(\d+)\}|(?<=\s)(\d+)/(\d+))(?![\d.^])"
 )
-_FRAC = re.compile(r"\\frac\s*(?:\{([^{}]*)\}|(\w)|(\\[a-z]+))\s*(?:(\w)|(\\[a-z]+)\s*|(?=\{))")
-_ROOT = re.compile(r"\\sqrt\s*(\[[^\]]*\])?\s*(?:(\d+|[A-Za-z])|(\\[A-Za-z]+))")
+_ARGUMENT = re.compile(r"\s*(?:(?=\{)|(\\[A-Za-z]+|\w))")
+_RADICAND = re.compile(r"\s*(\[[^\]]*\])?\s*(\d*)")
 _POINT_WITHOUT_DIGITS = re.compile(r"(\d)\.(?=[/\s)}+*]|\Z)")
 _GROUPING = re.compile(r"\s*\{\s*,\s*\}\s*")
 _SPACES = re.compile(r"\s+")
@@ -111,18 +113,19 @@ def _in_text(text: str) -> str:
     return f"\\text{{{inside}}}"
 
 
-def _close(text: str, opened_at: int) -> int:
-    """Return where the parenthesis closes that opens at a position, or -1."""
+def _close(text: str, opened_at: int, brackets: str = "()") -> int:
+    """Return where the bracket closes that opens at a position, or -1."""
     depth = 0
     for position in range(opened_at, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if text[position] in brackets:
+            depth += 1 if text[position] == brackets[0] else -1
         if depth == 0:
             return position
     return -1
 
 
 def _braces_for_parentheses(text: str, command: str) -> str:
-    """Write ``command(...)`` as ``command{...}``, as in ``\\sqrt(2)``, ``x^(2/3)``."""
+    r"""Write ``command(...)`` as ``command{...}``, as in ``\sqrt(2)``, ``x^(2/3)``."""
     start = 0
     while (found := text.find(command, start)) >= 0:
         start = found + len(command)
@@ -136,12 +139,42 @@ def _braces_for_parentheses(text: str, command: str) -> str:
     return text
 
 
-def _fraction(found: re.Match[str]) -> str:
-    inside, digit, command, *lower = found.groups()
-    numerator = inside if inside is not None else digit or command
-    denominator = lower[0] or lower[1]
-    written = f"\\frac{{{numerator}}}"
-    return written if denominator is None else f"{written}{{{denominator}}}"
+def _argument(text: str, start: int) -> tuple[str, int] | None:
+    """Return a command's argument as TeX takes it, in braces or one token, and where it ends."""
+    found = _ARGUMENT.match(text, start)
+    if found is None:
+        return None
+    if found[1] is None:
+        closed_at = _close(text, found.end(), "{}")
+        return None if closed_at < 0 else (text[found.end() + 1 : closed_at], closed_at + 1)
+    argument, end = found[1], found.end()
+    for _ in range({r"\frac": 2, r"\sqrt": 1}.get(argument, 0)):
+        inner = _argument(text, end)
+        if inner is None:
+            return None
+        argument, end = f"{argument}{{{inner[0]}}}", inner[1]
+    return argument, end
+
+
+def _braced(text: str, command: str, arguments: int) -> str:
+    r"""Put the arguments of a command in braces: ``\frac12``, ``\sqrt3``, but ``\sqrt13`` whole."""
+    at = len(text)
+    while (at := text.rfind(command, 0, at)) >= 0:
+        start = end = at + len(command)
+        written = ""
+        if command == r"\sqrt" and (root := _RADICAND.match(text, start)) is not None:
+            written, end = root[1] or "", root.end(1) if root[1] else start
+            if root[2]:
+                text = f"{text[:start]}{written}{{{root[2]}}}{text[root.end() :]}"
+                continue
+        for _ in range(arguments):
+            argument = _argument(text, end)
+            if argument is None:
+                break
+            written, end = f"{written}{{{argument[0]}}}", argument[1]
+        else:
+            text = f"{text[:start]}{written}{text[end:]}"
+    return text
 
 
 def _repeating(found: re.Match[str]) -> str:
@@ -197,10 +230,10 @@ def spell(text: str) -> str:
         lambda found: {"<=": r"\le ", ">=": r"\ge ", "!=": r"\ne ", "==": "="}[found.group()], text
     )
     if "frac" in text:
-        text = _FRAC.sub(_fraction, text)
+        text = _braced(text, r"\frac", 2)
     if "sqrt" in text:
         text = _braces_for_parentheses(text, r"\sqrt")
-        text = _ROOT.sub(lambda found: f"\\sqrt{found[1] or ''}{{{found[2] or found[3]}}}", text)
+        text = _braced(text, r"\sqrt", 1)
     if r"\{" in text:
         text = re.sub(r"\\\{\s*\\\}", r"\\emptyset", text)
     if "^" in text:

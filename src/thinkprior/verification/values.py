@@ -2,9 +2,9 @@ r"""Exact values: arithmetic on rationals, radicals, \pi, e, i and letters.
 
 ``evaluate`` reads an expression into a sum of terms, each a rational coefficient times radicals
 (primes with an exponent between 0 and 1) and symbols with integer exponents. That is a canonical
-form: products of radicals of distinct primes are linearly independent over the rationals (Besicovitch,
-1940), and pi, e and the letters are taken as independent. So two expressions that can be read are
-equal exactly when their sums are the same.
+form: products of radicals of distinct primes are linearly independent over the rationals
+(Besicovitch, 1940), and pi, e and the letters are taken as independent. So two expressions that can
+be read are equal exactly when their sums are the same.
 """
 
 import math
@@ -30,14 +30,12 @@ _LARGEST_FACTOR = 10_000
 _ONE: Monomial = frozenset()
 _PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
 _CONSTANTS = frozenset({"pi", "e", "i", "oo"})
-_GREEK = frozenset(
-    r"\alpha \beta \delta \epsilon \theta \lambda \mu \rho \sigma \tau \phi \omega".split()
-)
+_GREEK_LETTERS = r"\alpha \beta \delta \epsilon \theta \lambda \mu \rho \sigma \tau \phi \omega"
+_GREEK = frozenset(_GREEK_LETTERS.split())
 # d is a differential, E and I are constants of their own in math-verify: it must read those.
 _LETTERS = frozenset("abcefghijklmnopqrstuvwxyzABCDFGHJKLMNOPQRSTUVWXYZ")
-_ARITHMETIC = frozenset(
-    r"+ - / ^ ! ( ) { } [ ] : , ; = < > \% \$ \frac \sqrt \cdot \div \pi".split()
-)
+_MARKS = r"+ - / ^ ! ( ) { } [ ] : , ; = < > \% \$ \frac \sqrt \cdot \div \pi"
+_ARITHMETIC = frozenset(_MARKS.split())
 _TOKEN = re.compile(r"\d+\.\d+|\d+|\.\d+|\\[A-Za-z]+|\\.|\S")
 _ENDS_FACTOR = frozenset({"+", "-", "/", r"\cdot", r"\div", ":", ")", "}", "]", "^", "!"})
 
@@ -355,7 +353,7 @@ class _Reader:
         if token == "{":
             return self.group("{", "}")
         self.at += 1
-        if token[:1].isdigit() or token[:1] == "." and len(token) > 1:
+        if token[:1].isdigit() or (token[:1] == "." and len(token) > 1):
             whole, point, places = token.partition(".")
             digits = int(whole + places)
             number: Rational = Fraction(digits, 10 ** len(places)) if point else digits
@@ -377,7 +375,7 @@ class _Reader:
         raise _UnreadableError
 
     def is_product(self) -> bool:
-        """Whether ``letter(...)`` is a product, as in ``n(n+1)``, rather than a function's value."""
+        """Whether ``letter(...)`` is a product, as in ``n(n+1)``, and no function's value."""
         closes_at = self.tokens.index(")", self.at) if ")" in self.tokens[self.at :] else self.at
         return any(token in ("+", "-") for token in self.tokens[self.at : closes_at])
 
@@ -400,11 +398,11 @@ def evaluate(text: str) -> Expression:
         text: An expression as ``spelling.spell`` writes it, without units, labels and separators.
 
     Returns:
-        The expression with its value. Its status is ``unknown`` where it holds anything but numbers,
-        ``+ - / : ^ ! ( )``, ``\frac``, ``\sqrt``, ``\cdot``, ``\div``, ``\pi`` and single letters, or
-        needs more than this module's arithmetic (a denominator with several terms, say); ``unreadable``
-        where it is arithmetic that is not well formed (``3/``, ``--5``, ``5 5``, ``1/0``); ``too_large``
-        where it holds a number of more than ``MOST_BITS`` bits.
+        The expression with its value. Its status is ``unknown`` where it holds anything but
+        numbers, ``+ - / : ^ ! ( )``, ``\frac``, ``\sqrt``, ``\cdot``, ``\div``, ``\pi`` and single
+        letters, or needs more than this module's arithmetic (a denominator with several terms,
+        say); ``unreadable`` where it is arithmetic that is not well formed (``3/``, ``--5``, ``5
+        5``, ``1/0``); ``too_large`` where it holds a number of more than ``MOST_BITS`` bits.
     """
     tokens = _TOKEN.findall(text)
     if r"\infty" in tokens:
@@ -450,8 +448,8 @@ def _places(number: Rational) -> int | None:
 def stands_for(written: Rational, value: Rational) -> bool:
     """Whether a decimal may stand for a number that it rounds or truncates.
 
-    It may with ``LEAST_PLACES`` decimal places and ``LEAST_DIGITS`` significant digits: 0.333333 for
-    1/3, but neither 0.333 nor, for 1e-8, 0.
+    It may with ``LEAST_PLACES`` decimal places and ``LEAST_DIGITS`` significant digits: 0.333333
+    for 1/3, but neither 0.333 nor, for 1e-8, 0.
     """
     places = _places(written)
     if places is None or places < LEAST_PLACES:

@@ -1,8 +1,8 @@
 r"""The verifier: grades whole replies against gold answers, batch by batch.
 
 A reply's answer is its last complete box (``boxes``). Whether it is right is decided by the rule in
-``comparison``: with exact arithmetic where that suffices (``exact``), else with math-verify in worker
-processes (``pool``). Both give the same verdicts; the first takes microseconds.
+``comparison``: with exact arithmetic where that suffices (``exact``), else with math-verify in
+worker processes (``pool``). Both give the same verdicts; the first takes microseconds.
 """
 
 import logging
@@ -32,7 +32,8 @@ class Verifier:
     """Grades replies; keeps its worker processes and its cache from batch to batch.
 
     Args:
-        time_limit: Seconds of processor time for one comparison by math-verify; then its process dies.
+        time_limit: Seconds of processor time for one comparison by math-verify; then its process
+            dies.
         workers: The most worker processes. They are started when the exact path cannot decide.
     """
 
@@ -63,7 +64,8 @@ class Verifier:
             responses: Whole replies; the answer is their last complete box.
 
         Returns:
-            A verdict for each reply, and the batch's counts. Timeouts and errors are logged as well.
+            A verdict for each reply, and the batch's counts. Timeouts and errors are logged as
+            well.
 
         Raises:
             CanaryError: A known answer was graded wrong: nothing that this verifier says holds.
@@ -167,7 +169,8 @@ class Verifier:
             verdict = Verdict.no_box if answer is None else _exact_verdict(gold, answer)
             if verdict is not expected:
                 raise CanaryError(
-                    f"The known answer in {response!r} to {gold} was graded {verdict}, not {expected}."
+                    f"The known answer in {response!r} to {gold} was graded {verdict}, "
+                    f"not {expected}."
                 )
 
 

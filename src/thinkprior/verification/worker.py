@@ -1,18 +1,19 @@
 """The worker process: compares answers with math-verify until its input ends.
 
-``pool`` runs it as ``python -m thinkprior.verification.worker SECONDS``. It says ``{"ready": true}``
-when it has imported math-verify; then it answers each ``[gold, answer]`` with ``{"correct": ...}``, or
-with ``{"error": ...}`` where the comparison raised an exception.
+``pool`` runs it as ``python -m thinkprior.verification.worker SECONDS``. It says ``{"ready":
+true}`` when it has imported math-verify; then it answers each ``[gold, answer]`` with ``{"correct":
+...}``, or with ``{"error": ...}`` where the comparison raised an exception.
 
 A comparison may take so many seconds of processor time; then the kernel ends the process, in the
-middle of C code if need be, whether its parent is still there or not. Processor time, because a verdict
-must not hang on how busy the machine is.
+middle of C code if need be, whether its parent is still there or not. Processor time, because a
+verdict must not hang on how busy the machine is.
 """
 
 import os
 import resource
 import signal
 import sys
+from typing import cast
 
 from thinkprior.verification.messages import receive, send
 
@@ -38,13 +39,13 @@ def main(seconds: float) -> None:
     send(messages, {"ready": True})
     while True:
         try:
-            gold, answer = receive(sys.stdin.buffer)  # type: ignore[misc]
+            pair = cast(list[str], receive(sys.stdin.buffer))
         except EOFError:
             return
         # No handler: the signal's default action is the end of the process.
         signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
-            reply: dict[str, object] = {"correct": compare(gold, answer)}
+            reply: dict[str, object] = {"correct": compare(*pair)}
         except Exception as error:
             reply = {"error": f"{type(error).__name__}: {str(error)[:200]}"}
         signal.setitimer(signal.ITIMER_PROF, 0)
