@@ -46,7 +46,11 @@ def wait(path):
     time.sleep(60)
 """
 
-CLIENT = "import sys, json; from thinkprior.forkserver import call; sys.exit(call(sys.argv[1], json.loads(sys.argv[2])))"
+CLIENT = """
+import json, sys
+from thinkprior.forkserver import call
+sys.exit(call(sys.argv[1], json.loads(sys.argv[2])))
+"""
 
 
 @pytest.fixture(scope="module")
