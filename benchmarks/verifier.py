@@ -109,8 +109,8 @@ def main(count: int) -> None:
         measured.append((time.perf_counter() - started[0], sum(os.times()[:4]) - started[1]))
         wrong = [p for p, v in zip(pairs, verdicts, strict=True) if v is not p[2]]
         print(
-            f"{grade.__name__}: {measured[-1][0]:.2f} s, {measured[-1][1]:.2f} s of processor time, "
-            f"{len(wrong)} of {count} verdicts differ from the truth"
+            f"{grade.__name__}: {measured[-1][0]:.2f} s, {measured[-1][1]:.2f} s of processor time,"
+            f" {len(wrong)} of {count} verdicts differ from the truth"
         )
         for pair in wrong[:5]:
             print("  ", pair)
