@@ -31,7 +31,6 @@ def plan_of(**changes: Any) -> ModelPlan:
         "steps": 4,
         "batch_size": 4,
         "learning_rate": 0.01,
-        "checkpoints": [2],
     }
     return ModelPlan(**{**values, **changes})
 
@@ -79,7 +78,7 @@ def test_the_rate_warms_up_and_falls_to_a_fiftieth() -> None:
 def test_training_is_the_same_every_time_and_lowers_the_loss(tmp_path: Path) -> None:
     def trained(name: str) -> dict[int, Path]:
         folders = {2: tmp_path / name / "2", 4: tmp_path / name / "4"}
-        pretrain(plan_of(), TEMPLATE, set(), folders, report=lambda line: None)
+        pretrain(plan_of(), TEMPLATE, set(), folders, report=lambda step, loss: None)
         return folders
 
     one, other = trained("one"), trained("other")

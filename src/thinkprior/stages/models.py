@@ -52,12 +52,17 @@ def train_model(
         normalised_text(problem.problem) for path in held_out for problem in read_problems(path)
     }
     kept = [*model["checkpoints"], model["steps"]]
+
+    def report(step: int, loss: float) -> None:
+        left = progress.seconds_left(step, plan.steps)
+        progress.line(f"step {step}/{plan.steps}  loss {loss:.3f}  {left:.0f} s left")
+
     pretrain(
         plan,
         Template(settings["template"]),
         exclude,
         {step: Path(directory) / model_step(step) for step in kept},
-        progress.line,
+        report,
     )
 
 

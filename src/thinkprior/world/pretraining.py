@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,6 @@ class ModelPlan:
         boxed_by_subject: boxed share of single subjects.
         steps: updates of `batch_size` texts.
         learning_rate: peak of the one-cycle schedule.
-        checkpoints: steps after which the model is saved too, besides the last.
     """
 
     name: str
@@ -45,7 +44,6 @@ class ModelPlan:
     steps: int
     batch_size: int
     learning_rate: float
-    checkpoints: Sequence[int] = field(default=())
 
 
 def build_model(plan: ModelPlan, vocabulary: int, end: int, pad: int) -> Any:
@@ -114,7 +112,7 @@ def pretrain(
     template: Template,
     exclude: Set[str],
     directories: Mapping[int, Path],
-    report: Any = print,
+    report: Callable[[int, float], None],
 ) -> None:
     """Train a miniature model and save it, as `save_pretrained` directories with their tokenizer.
 
@@ -123,7 +121,7 @@ def pretrain(
         template: how a problem becomes a prompt.
         exclude: normalised problem texts that the corpus must not hold.
         directories: step to the directory that takes the model after that step.
-        report: takes a line of progress every 200 steps.
+        report: takes the step and the running loss every 200 steps and at the end.
     """
     from transformers.utils import logging
 
@@ -152,7 +150,7 @@ def pretrain(
         value = float(loss.detach())
         running = value if math.isnan(running) else 0.98 * running + 0.02 * value
         if step % 200 == 0 or step == plan.steps:
-            report(f"{plan.name}: step {step}/{plan.steps}, loss {running:.3f}")
+            report(step, running)
         if step in directories:
             model.save_pretrained(directories[step])
             tokenizer.save_pretrained(directories[step])
