@@ -272,7 +272,7 @@ class Configuration(Section):
         default=False,
         description=(
             "Make tables and figures of the runs that are finished, and start no other: "
-            "`snakemake --config finished_runs_only=true results/table2.tex`."
+            "`snakemake results/table2.tex --config finished_runs_only=true`."
         ),
     )
     scale: Name = Field(
@@ -329,7 +329,7 @@ class Configuration(Section):
                 f"{place}.pool: {campaign.pool} holds {size} problems, fewer than "
                 f"training.batch_prompts = {self.training.batch_prompts}"
             )
-        policies = {campaign.policy.split("@")[0]}
+        policies = {split_reference(campaign.policy)[0]}
         if policies & set(self.probing.respondents):
             raise ValueError(
                 f"{place}.policy: {campaign.policy} is also in probing.respondents; its rollouts "
@@ -337,11 +337,17 @@ class Configuration(Section):
             )
 
     def _check_model(self, place: str, reference: str) -> None:
-        name, _, step = reference.partition("@")
+        name, step = split_reference(reference)
         _known(place, name, self.models)
         kept = [*self.models[name].checkpoints, self.models[name].steps]
         if step and (not step.isdigit() or int(step) not in kept):
             raise ValueError(f"{place}: {name} keeps no checkpoint {step!r}, only {kept}")
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Name and step of a model reference: `name@400`, or a bare name, whose step is empty."""
+    name, _, step = reference.partition("@")
+    return name, step
 
 
 def _known(place: str, name: str, known: dict[str, Any]) -> None:

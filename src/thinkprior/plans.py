@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from thinkprior.configuration import Configuration
+from thinkprior.configuration import Configuration, split_reference
 
 MADE_WITH_ANCHOR = {"anchor"}
 MADE_WITH_POLICY = {"length", "oracle"}
@@ -40,7 +40,7 @@ def model_settings(config: Configuration, name: str) -> dict[str, Any]:
 
 def model_step_of(config: Configuration, reference: str) -> int:
     """The step that a model reference means: `name@400`, or the last one for a bare name."""
-    name, _, step = reference.partition("@")
+    name, step = split_reference(reference)
     return int(step) if step else config.models[name].steps
 
 
@@ -170,4 +170,4 @@ def table_settings(config: Configuration, campaign: str) -> dict[str, Any]:
 
 def policies(config: Configuration) -> set[str]:
     """Names of the models that some campaign trains."""
-    return {campaign.policy.partition("@")[0] for campaign in config.campaigns.values()}
+    return {split_reference(campaign.policy)[0] for campaign in config.campaigns.values()}

@@ -86,6 +86,14 @@ def project(finished: Path, tmp_path: Path) -> Iterator[Project]:
         shutil.copytree(kept / name, finished / name)
 
 
+def copy_of(finished: Path, folder: Path) -> Project:
+    """Another project with the same results, whose artifacts a test may spoil."""
+    other = Project(folder / "other")
+    for name in ("results", ".snakemake"):
+        shutil.copytree(finished / name, other.folder / name)
+    return other
+
+
 def trained(jobs: list[str]) -> set[str]:
     return {job.removeprefix("Training ") for job in jobs if re.match(r"Training .*/seed", job)}
 
@@ -191,9 +199,7 @@ def test_a_wrong_configuration_ends_in_one_message(
 def test_a_prior_with_a_missing_prompt_stops_the_run_and_names_it(
     finished: Path, tmp_path: Path
 ) -> None:
-    other = Project(tmp_path / "other")
-    shutil.copytree(finished / "results", other.folder / "results")
-    shutil.copytree(finished / ".snakemake", other.folder / ".snakemake")
+    other = copy_of(finished, tmp_path)
     prior = other.folder / "results/micro/priors/pool250/anchor.anchor.csv"
     rows = prior.read_text("utf-8").splitlines()
     prior.write_text("\n".join(rows[:1] + rows[2:]) + "\n", encoding="utf-8")
@@ -205,9 +211,7 @@ def test_a_prior_with_a_missing_prompt_stops_the_run_and_names_it(
 def test_a_pool_that_holds_a_benchmark_problem_stops_the_run(
     finished: Path, tmp_path: Path
 ) -> None:
-    other = Project(tmp_path / "other")
-    shutil.copytree(finished / "results", other.folder / "results")
-    shutil.copytree(finished / ".snakemake", other.folder / ".snakemake")
+    other = copy_of(finished, tmp_path)
     source = other.folder / "results/micro/data/source.jsonl"
     benchmark = other.folder / "results/micro/data/benchmarks/math500.jsonl"
     stolen = benchmark.read_text("utf-8").splitlines()

@@ -36,15 +36,30 @@ def under(path):
     return f"{scale_folder}/{path}"
 
 
+def model_name(reference):
+    """Name in a model reference, without its step."""
+    return configuration.split_reference(reference)[0]
+
+
+def kept_steps(reference):
+    """Directory that holds all kept steps of a model."""
+    return under(f"models/{model_name(reference)}")
+
+
+def policy_of_run(wildcards):
+    """The policy that the run's campaign trains."""
+    return settings.campaigns[wildcards.campaign].policy
+
+
 def model_folder(reference):
     """Directory of a model, for a reference such as `policy` or `respondent_a@600`."""
     step = plans.model_step_of(settings, reference)
-    return under(f"models/{reference.partition('@')[0]}/step-{step:05d}")
+    return f"{kept_steps(reference)}/step-{step:05d}"
 
 
 def full_reference(reference):
     """A model reference with its step, as it stands in file names."""
-    return f"{reference.partition('@')[0]}@{plans.model_step_of(settings, reference)}"
+    return f"{model_name(reference)}@{plans.model_step_of(settings, reference)}"
 
 
 def responses(kind, reference, pool="{pool}"):
@@ -125,4 +140,4 @@ def probes_in_use():
 
 def models_in_use():
     """Models behind those passes."""
-    return list(dict.fromkeys(name.partition("@")[0] for _, name in probes_in_use()))
+    return list(dict.fromkeys(model_name(name) for _, name in probes_in_use()))

@@ -4,9 +4,7 @@
 rule evaluate:
     input:
         **benchmark_files(),
-        policy=lambda wildcards: under(
-            f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
-        ),
+        policy=lambda wildcards: kept_steps(policy_of_run(wildcards)),
         checkpoints=f"{run_folder()}/checkpoints",
     output:
         scores=f"{run_folder()}/scores.csv",
@@ -24,9 +22,7 @@ rule evaluate:
         settings=lambda wildcards: plans.evaluation_settings(
             settings, f"{wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
         ),
-        policy=lambda wildcards: model_folder(
-            settings.campaigns[wildcards.campaign].policy
-        ),
+        policy=lambda wildcards: model_folder(policy_of_run(wildcards)),
         code=code_digest("thinkprior.stages.evaluations"),
     message:
         "Evaluating {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"

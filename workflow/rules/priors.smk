@@ -46,7 +46,7 @@ rule length_prior:
         reference=lambda wildcards: responses(
             "reference", wildcards.model, wildcards.pool
         ),
-        model=under(f"models/{settings.probing.thinking_model}"),
+        model=kept_steps(settings.probing.thinking_model),
     output:
         prior=under("priors/{pool}/length.{model}.csv"),
         lengths=under("priors/{pool}/length.{model}.lengths.csv"),

@@ -3,7 +3,7 @@
 
 rule probe:
     input:
-        model=lambda wildcards: under(f"models/{wildcards.reference.partition('@')[0]}"),
+        model=lambda wildcards: kept_steps(wildcards.reference),
         pool=under("data/pools/{pool}.jsonl"),
     output:
         under("responses/{pool}/{kind}.{reference}.parquet"),

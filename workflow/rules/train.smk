@@ -4,9 +4,7 @@
 rule train:
     input:
         **benchmark_files(),
-        policy=lambda wildcards: under(
-            f"models/{settings.campaigns[wildcards.campaign].policy.partition('@')[0]}"
-        ),
+        policy=lambda wildcards: kept_steps(policy_of_run(wildcards)),
         pool=lambda wildcards: under(
             f"data/pools/{settings.campaigns[wildcards.campaign].pool}.jsonl"
         ),
@@ -30,9 +28,7 @@ rule train:
         settings=lambda wildcards: plans.run_settings(
             settings, wildcards.campaign, wildcards.arm, int(wildcards.seed)
         ),
-        policy=lambda wildcards: model_folder(
-            settings.campaigns[wildcards.campaign].policy
-        ),
+        policy=lambda wildcards: model_folder(policy_of_run(wildcards)),
         code=code_digest("thinkprior.stages.runs"),
     message:
         "Training {wildcards.campaign}/{wildcards.arm}/seed{wildcards.seed}"
