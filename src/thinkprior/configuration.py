@@ -246,6 +246,9 @@ class Campaign(Section):
     """A set of runs that one table or figure compares."""
 
     title: str = Field(description="What it is for.")
+    label: str = Field(
+        default="", description="Name of its row in a table that has a row a campaign."
+    )
     policy: str = Field(description="The policy, an entry of `models`.")
     anchor: str = Field(description="The anchor, an entry of `models`.")
     pool: Name = Field(description="The training pool.")

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from thinkprior.forkserver import call, run_here
+from thinkprior.records import write_record
 
 
-def light(function: str, log: str, **arguments: Any) -> None:
-    """Call a quick function in this process; its errors also go into the job's log."""
-    _finish(run_here(function, arguments), log)
+def light(
+    function: str, log: str, record: Mapping[str, Any] | None = None, **arguments: Any
+) -> None:
+    """Call a quick function in this process; its errors also go into the job's log.
+
+    Args:
+        function: as `module:name`.
+        log: the job's log.
+        record: how the artifact was made, for `thinkprior.records.write_record`: `path`, `rule`,
+            `inputs`, `outputs` and `params`.
+        arguments: of the function.
+    """
+    start = time.perf_counter()
+    status = run_here(function, arguments)
+    if record is not None and status == 0:
+        write_record(**record, function=function, seconds=time.perf_counter() - start)
+    _finish(status, log)
 
 
 def heavy(function: str, log: str, **arguments: Any) -> None:
