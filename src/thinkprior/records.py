@@ -1,4 +1,4 @@
-"""How a rendered artifact was made: the record beside it, which the report shows."""
+"""The record that each job leaves: what it called, what it read and what it wrote."""
 
 from __future__ import annotations
 
@@ -15,31 +15,39 @@ def write_record(
     *,
     rule: str,
     function: str,
+    arguments: Mapping[str, Any],
     inputs: Sequence[Path | str],
     outputs: Sequence[Path | str],
-    params: Mapping[str, Any],
-    seconds: float,
+    code: str,
+    derived: bool,
+    usage: Mapping[str, Any],
 ) -> None:
-    """Write how a rendered artifact was made, for the report.
+    """Write how an artifact was made.
 
     Args:
         path: the record, JSON.
         rule: the workflow rule.
         function: what the rule called, as `module:name`.
-        inputs: files that were read; their checksums are taken.
-        outputs: files that were written; theirs too, the record itself left out.
-        params: what the rule was given; its entry `code` is the digest of the code.
-        seconds: what the call took.
+        arguments: its keyword arguments, settings and seeds included.
+        inputs: files and directories that were read; their checksums are taken.
+        outputs: files and directories that were written; theirs too, the record itself left out.
+        code: digest of the code that ran.
+        derived: whether calling the function again gives the same bytes from the same inputs at
+            little cost, so that an integrity check may do so.
+        usage: what the call took, such as `seconds`.
     """
-    settings = {name: value for name, value in params.items() if name != "code"}
     record = {
         "rule": rule,
         "function": function,
-        "settings_digest": settings_digest(settings),
-        "code_digest": params.get("code", ""),
+        "arguments": arguments,
+        "settings_digest": settings_digest(arguments.get("settings", {})),
+        "code_digest": code,
+        "derived": derived,
         "inputs": {str(item): file_digest(item) for item in inputs},
         "outputs": {str(item): file_digest(item) for item in outputs if str(item) != str(path)},
-        "seconds": round(seconds, 3),
+        "usage": dict(usage),
         "host": host(),
     }
-    Path(path).write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    Path(path).write_text(
+        json.dumps(record, indent=2, sort_keys=True, default=str) + "\n", encoding="utf-8"
+    )
