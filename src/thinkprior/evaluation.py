@@ -10,6 +10,7 @@ from thinkprior.probing import probe
 from thinkprior.problems import Problem
 from thinkprior.prompts import Template
 from thinkprior.rollouts import Engine, Sampling
+from thinkprior.state import State
 from thinkprior.verification import Verdict, Verifier
 
 ALONG_THE_RUN = "math500"
@@ -26,6 +27,7 @@ def evaluate(
     sampling: Sampling,
     checkpoints: Mapping[int, Callable[[], None]],
     report: Callable[[str], None],
+    state: State | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Evaluate the checkpoints of one run: MATH500 at each, every benchmark at the last.
 
@@ -37,6 +39,7 @@ def evaluate(
         sampling: greedy, with its caps.
         checkpoints: step to a function that puts that checkpoint's weights into the engine.
         report: takes lines of progress.
+        state: keeps the answers of each benchmark of a checkpoint, for `probe`.
 
     Returns:
         The scores, one row a benchmark of a checkpoint (and one for MATH500's Level 5, subset
@@ -59,6 +62,8 @@ def evaluate(
                 sampling=sampling,
                 name=("evaluation", name),
                 report=_quiet,
+                state=state,
+                part=f"step-{step:05d}-{name}",
             )
             answers.append(table.assign(step=step, benchmark=name))
             hardest = {p.id for p in problems if p.level == HARDEST_LEVEL}

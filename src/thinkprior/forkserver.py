@@ -4,8 +4,10 @@ Importing torch, transformers and peft takes some seconds. A campaign of hundred
 seconds each would spend most of its time on it. The first job starts a server (`python -m
 thinkprior.forkserver`), which imports those libraries once and then forks a child for every call;
 the child has them in memory at once and imports this package from disk as it then is. The server
-ends itself when it has had nothing to do for a while. Where forking servers do not work (no Linux),
-`call` runs the function in its own process, with the same outcome.
+ends itself when it has had nothing to do for a while. Where forking servers do not work (no Linux)
+or would leave what a scheduler has lent (SLURM), `call` runs the function in its own process, with
+the same outcome. Either way the process that does the work measures what it uses
+(`thinkprior.usage`).
 """
 
 from __future__ import annotations
@@ -24,13 +26,19 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from thinkprior.disk import explained
 from thinkprior.errors import InputError
+from thinkprior.interruption import SIGNALS, Interrupted, interruptible
+from thinkprior.printable import lines
+from thinkprior.usage import Meter, write_usage
 
 PRELOADED = (
     "torch",
@@ -43,58 +51,143 @@ IDLE_SECONDS = 60.0
 START_SECONDS = 120.0
 OFF = "THINKPRIOR_NO_FORKSERVER"
 """Environment variable that, set to anything, makes every call run in its own process."""
+LONGEST_SOCKET = 100
+"""Bytes of a socket's path, a little below what systems allow; a temporary folder of a longer name
+makes every call run in its own process too."""
+ALLOCATION = "SLURM_JOB_ID"
+"""Environment variable of a scheduler's job, in which every call does so too: memory and processors
+are lent to that job alone, and it is the job's own processes that are told to end. A server would
+be shared with jobs of other allocations, and outlive its own."""
 
 
-def call(function: str, arguments: dict[str, Any]) -> int:
+def call(function: str, arguments: dict[str, Any], usage: str | None = None) -> int:
     """Call a function by name in a warm child process.
 
     Args:
         function: `module:name` of a function that takes keyword arguments and returns nothing.
         arguments: its keyword arguments; they must pickle.
+        usage: file that takes what the call used, for `thinkprior.usage.read_usage`, once it has
+            succeeded.
+
+    A signal that asks this process to end is passed on: the child saves what it has and ends.
 
     Returns:
         Exit status for this process: 0, 1 after an error (already printed), or 128 + n when the
         child was ended by signal n.
     """
-    if not hasattr(os, "pidfd_open") or os.environ.get(OFF):
-        return run_here(function, arguments)
+    if not hasattr(os, "pidfd_open") or any(os.environ.get(name) for name in (OFF, ALLOCATION)):
+        return run_here(function, arguments, usage)
     request = {
         "function": function,
         "arguments": arguments,
+        "usage": usage,
         "directory": str(Path.cwd()),
         "environment": dict(os.environ),
         "path": sys.path,
     }
-    with _connect() as connection:
+    try:
+        path = _socket_path()
+        if len(os.fsencode(path)) > LONGEST_SOCKET:
+            return run_here(function, arguments, usage)
+        connection = _connect(path)
+    except (InputError, OSError) as error:
+        say(f"error: {error}", arguments.get("log"))
+        return 1
+    with connection, _signals_passed_on(connection) as received:
         payload = pickle.dumps(request)
         descriptors = array.array("i", [1, 2])
-        connection.sendmsg(
-            [struct.pack("!Q", len(payload))],
-            [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)],
-        )
-        connection.sendall(payload)
+        with contextlib.suppress(BrokenPipeError):
+            connection.sendmsg(
+                [struct.pack("!Q", len(payload))],
+                [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)],
+            )
+            connection.sendall(payload)
         # When this process is ended, the connection closes and the server ends the child.
         answer = _receive(connection, 4)
+    if len(answer) < 4 and received:
+        return 128 + received[0]
     if len(answer) < 4:
-        print("the process that ran this job died with its server", file=sys.stderr)
+        say(
+            "error: the server of warm processes was killed, and the process of this job with it. "
+            f"Start again: the job goes on from its state. {OFF}=1 does without the server.",
+            arguments.get("log"),
+        )
         return 1
     return int(struct.unpack("!i", answer)[0])
 
 
-def run_here(function: str, arguments: dict[str, Any]) -> int:
-    """Call a function by name in this process; returns the exit status, errors are printed."""
-    module, _, name = function.partition(":")
+@contextlib.contextmanager
+def _signals_passed_on(connection: socket.socket) -> Iterator[list[int]]:
+    """Tell the server of signals that ask this process to end; gives the list of those so far.
+
+    This end of the connection is closed for sending, on which the server ends the child; its exit
+    status still arrives.
+    """
+    received: list[int] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        received.append(number)
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_WR)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    before = {number: signal.signal(number, pass_on) for number in SIGNALS}
     try:
-        getattr(importlib.import_module(module), name)(**arguments)
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_here(
+    function: str, arguments: dict[str, Any], usage: str | None = None, log: str | None = None
+) -> int:
+    """Call a function by name in this process.
+
+    Args:
+        function: as in `call`.
+        arguments: as in `call`.
+        usage: as in `call`.
+        log: the job's log, which takes errors too; else the argument `log` does.
+
+    Returns:
+        The exit status. An error that a user can mend is one message, any other a traceback.
+    """
+    log = log or arguments.get("log")
+    module, _, name = function.partition(":")
+    meter = Meter() if usage else None
+    try:
+        with interruptible():
+            getattr(importlib.import_module(module), name)(**arguments)
+        if usage and meter:
+            write_usage(usage, meter.read())
     except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", log)
         return 1
+    except Interrupted as interruption:
+        say(f"{function}: {interruption}", log)
+        return interruption.status
     except KeyboardInterrupt:
         return 130
-    except Exception:
-        traceback.print_exc()
+    except MemoryError as error:
+        say(f"error: memory ran out in {function}; give the job more. ({error})", log)
+        return 1
+    except Exception as error:
+        message = explained(error, arguments)
+        say(traceback.format_exc() if message is None else f"error: {message}", log)
         return 1
     return 0
+
+
+def say(text: str, log: str | None) -> None:
+    """Print to standard error, and into a log where there is one and it can be written."""
+    text = lines(text.rstrip())
+    print(text, file=sys.stderr, flush=True)
+    if log is not None:
+        with contextlib.suppress(OSError), Path(log).open("a", encoding="utf-8") as handle:
+            handle.write(text + "\n")
 
 
 def _socket_path() -> Path:
@@ -108,13 +201,12 @@ def _socket_path() -> Path:
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.socket"
 
 
-def _connect() -> socket.socket:
-    path = _socket_path()
+def _connect(path: Path) -> socket.socket:
     deadline = time.monotonic() + START_SECONDS
     with path.with_suffix(".lock").open("w") as lock:
         # One job at a time looks for the server, so that only one is started.
         fcntl.flock(lock, fcntl.LOCK_EX)
-        started = False
+        server: subprocess.Popen[bytes] | None = None
         while True:
             connection = socket.socket(socket.AF_UNIX)
             try:
@@ -122,11 +214,10 @@ def _connect() -> socket.socket:
                 return connection
             except OSError:
                 connection.close()
-            if not started:
+            if server is None:
                 path.unlink(missing_ok=True)
-                _start(path)
-                started = True
-            if time.monotonic() > deadline:
+                server = _start(path)
+            if server.poll() is not None or time.monotonic() > deadline:
                 raise InputError(
                     f"the server of warm processes did not start; see {path.with_suffix('.log')}, "
                     f"or set {OFF}=1 to do without it."
@@ -134,9 +225,9 @@ def _connect() -> socket.socket:
             time.sleep(0.05)
 
 
-def _start(path: Path) -> None:
+def _start(path: Path) -> subprocess.Popen[bytes]:
     with path.with_suffix(".log").open("w") as log:
-        subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "thinkprior.forkserver", str(path)],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -170,10 +261,23 @@ def serve(path: Path) -> None:
     listener.listen(64)
     Path(f"{path}.new").rename(path)
     children: dict[int, tuple[int, socket.socket]] = {}  # pidfd: (pid, connection)
+    told: set[socket.socket] = set()  # connections whose child was told to end
+    ending = False
+
+    def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        # A scheduler asks all processes of a job to end. Of the server that means its children.
+        nonlocal ending
+        ending = True
+        path.unlink(missing_ok=True)
+        for pid, _ in children.values():
+            _tell(pid)
+
+    signal.signal(signal.SIGTERM, end)
     idle_since = time.monotonic()
-    while children or time.monotonic() - idle_since < IDLE_SECONDS:
-        waiting: list[Any] = [listener, *children, *(c for _, c in children.values())]
-        ready, _, _ = select.select(waiting, [], [], 5.0)
+    while children or not (ending or time.monotonic() - idle_since > IDLE_SECONDS):
+        connections = [c for _, c in children.values() if c not in told]
+        waiting: list[Any] = [*children, *connections, *([] if ending else [listener])]
+        ready, _, _ = select.select(waiting, [], [], 1.0)
         for item in ready:
             if item is listener:
                 connection, _ = listener.accept()
@@ -187,31 +291,22 @@ def serve(path: Path) -> None:
                 children[pidfd] = (pid, connection)
             elif isinstance(item, int):
                 pid, connection = children.pop(item)
+                told.discard(connection)
                 _finish(item, pid, connection)
                 idle_since = time.monotonic()
             else:
-                # The job's process is gone: its child must not go on.
+                # The job's process is gone, or was asked to end: its child must not go on.
+                told.add(item)
                 for pid, connection in children.values():
                     if connection is item:
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(pid, signal.SIGTERM)
-                        _deafen(children, item)
-                        break
+                        _tell(pid)
     path.unlink(missing_ok=True)
 
 
-def _deafen(children: dict[int, tuple[int, socket.socket]], gone: socket.socket) -> None:
-    """Stop listening to a closed connection; its child is still waited for."""
-    for pidfd, (pid, connection) in list(children.items()):
-        if connection is gone:
-            silent, keep = socket.socketpair()
-            children[pidfd] = (pid, silent)
-            _KEPT.append(keep)
-            connection.close()
-
-
-_KEPT: list[socket.socket] = []
-"""Other ends of the pairs that stand for closed connections: open, so that they stay quiet."""
+def _tell(pid: int) -> None:
+    """Ask a child to end."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
 
 
 def _request(connection: socket.socket) -> tuple[bytes, Sequence[int]] | None:
@@ -225,13 +320,18 @@ def _request(connection: socket.socket) -> tuple[bytes, Sequence[int]] | None:
 
 
 def _fork(payload: bytes, descriptors: Sequence[int], listener: socket.socket) -> tuple[int, int]:
+    # Held back until the child no longer has the server's handler.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     pid = os.fork()
     if pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         for descriptor in descriptors:
             os.close(descriptor)
         return os.pidfd_open(pid), pid
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         listener.close()
         status = _child(payload, descriptors)
     except BaseException:
@@ -250,7 +350,7 @@ def _child(payload: bytes, descriptors: Sequence[int]) -> int:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.path[:] = request["path"]
-    return run_here(request["function"], request["arguments"])
+    return run_here(request["function"], request["arguments"], request["usage"])
 
 
 def _finish(pidfd: int, pid: int, connection: socket.socket) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from thinkprior.errors import InputError
+from thinkprior.artifacts import read_parquet
+from thinkprior.errors import InputError, NonFiniteError
+from thinkprior.memory import memory_advice
 from thinkprior.problems import Problem
 from thinkprior.prompts import Template
 from thinkprior.randomness import stream_seed
 from thinkprior.rollouts import Engine, Sampling
+from thinkprior.state import State
 from thinkprior.verification import Verdict, Verifier
 
 PROBLEMS_AT_ONCE = 500
@@ -30,6 +35,8 @@ def probe(
     sampling: Sampling,
     name: Sequence[str | int],
     report: Callable[[str], None],
+    state: State | None = None,
+    part: str = "part",
 ) -> pd.DataFrame:
     """Sample answers to every problem and grade them (Eq. 3, line 3 of Algorithm 1).
 
@@ -42,56 +49,103 @@ def probe(
         sampling: how they are drawn.
         name: name of the pass; each problem's draws come from the stream (name, problem id).
         report: takes lines of progress.
+        state: keeps the answers of each call of the engine; those that it has are not drawn anew.
+        part: name in the state of this pass's answers.
 
     Returns:
         The responses, one row an answer: problem_id, sample, text, tokens, truncated, verdict,
         correct.
     """
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     for start in range(0, len(problems), PROBLEMS_AT_ONCE):
-        part = problems[start : start + PROBLEMS_AT_ONCE]
-        results = engine.generate(
-            [template.prompt(problem.problem) for problem in part],
-            samples,
-            sampling,
-            [stream_seed(*name, problem.id) for problem in part],
-        )
-        texts = [completion.text for result in results for completion in result.completions]
-        golds = [problem.answer for problem in part for _ in range(samples)]
-        verdicts, _ = verifier.grade(golds, texts)
-        position = 0
-        for problem, result in zip(part, results, strict=True):
-            for sample, completion in enumerate(result.completions):
-                verdict = verdicts[position]
-                position += 1
-                rows.append(
-                    {
-                        "problem_id": problem.id,
-                        "sample": sample,
-                        "text": completion.text,
-                        "tokens": len(completion.tokens),
-                        "truncated": completion.truncated,
-                        "verdict": str(verdict),
-                        "correct": verdict is Verdict.correct,
-                    }
-                )
-        report(f"{start + len(part)}/{len(problems)} problems answered")
+        asked = problems[start : start + PROBLEMS_AT_ONCE]
+        kept = f"{part}-{start:06d}"
+        saved = None if state is None else state.get(kept)
+        if saved is not None:
+            rows += json.loads(saved)
+            report(f"{start + len(asked)}/{len(problems)} problems had been answered before")
+            continue
+        answers = _answers(engine, verifier, asked, template, samples, sampling, name)
+        if state is not None:
+            state.put_bytes(kept, json.dumps(answers).encode())
+        rows += answers
+        report(f"{start + len(asked)}/{len(problems)} problems answered")
     return pd.DataFrame(rows)
 
 
-def read_responses(path: Path | str, problem_ids: Sequence[str]) -> pd.DataFrame:
-    """Read a responses artifact that must cover exactly these problems.
+def _answers(
+    engine: Engine,
+    verifier: Verifier,
+    problems: Sequence[Problem],
+    template: Template,
+    samples: int,
+    sampling: Sampling,
+    name: Sequence[str | int],
+) -> list[dict[str, Any]]:
+    """The rows of `probe` for one call of the engine."""
+    try:
+        with memory_advice(f"{' '.join(map(str, name))} generated", "engine.batch_rows"):
+            results = engine.generate(
+                [template.prompt(problem.problem) for problem in problems],
+                samples,
+                sampling,
+                [stream_seed(*name, problem.id) for problem in problems],
+            )
+    except NonFiniteError as error:
+        ids = ", ".join(problems[place].id for place in error.prompts)
+        raise NonFiniteError(
+            f"{' '.join(map(str, name))}: {error}, at problems {ids}. Look for the fault in the "
+            "model's weights or the machine."
+        ) from error
+    texts = [completion.text for result in results for completion in result.completions]
+    golds = [problem.answer for problem in problems for _ in range(samples)]
+    verdicts, _ = verifier.grade(golds, texts)
+    drawn = [
+        (problem, sample, completion)
+        for problem, result in zip(problems, results, strict=True)
+        for sample, completion in enumerate(result.completions)
+    ]
+    return [
+        {
+            "problem_id": problem.id,
+            "sample": sample,
+            "text": completion.text,
+            "tokens": len(completion.tokens),
+            "truncated": completion.truncated,
+            "verdict": str(verdict),
+            "correct": verdict is Verdict.correct,
+        }
+        for (problem, sample, completion), verdict in zip(drawn, verdicts, strict=True)
+    ]
+
+
+def read_responses(
+    path: Path | str, problem_ids: Sequence[str], columns: Sequence[str] = ("correct",)
+) -> pd.DataFrame:
+    """Read a responses artifact that must cover exactly these problems, all with as many samples.
+
+    Args:
+        path: the artifact.
+        problem_ids: the pool's ids.
+        columns: those to read besides problem_id.
 
     Raises:
-        InputError: naming the file and the ids that are missing or extra.
+        InputError: naming the file and the ids that are missing, extra, or answered otherwise.
     """
-    table = pd.read_parquet(path)
+    table = read_parquet(path, ["problem_id", *columns])
     missing = sorted(set(problem_ids) - set(table["problem_id"]))
     extra = sorted(set(table["problem_id"]) - set(problem_ids))
     if missing or extra:
         raise InputError(
             f"{path}: responses do not cover the pool: missing {missing[:5]}, extra {extra[:5]}. "
             "Delete the file and let the probe run anew."
+        )
+    counts = table["problem_id"].value_counts()
+    usual = counts.mode().iloc[0]
+    if odd := sorted(counts.index[counts != usual]):
+        raise InputError(
+            f"{path}: {usual} answers a problem, but not for {odd[:5]}. Delete the file and let "
+            "the probe run anew."
         )
     return table
 

@@ -8,10 +8,13 @@ Beta posterior, which every generated group updates.
 
 from __future__ import annotations
 
+import io
+import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,11 @@ import pandas as pd
 import torch
 
 from thinkprior.advantage import group_advantages
+from thinkprior.digest import host
+from thinkprior.errors import DisagreementError, NonFiniteError
+from thinkprior.interruption import Interrupted, shielded
 from thinkprior.loss import LossParts, backpropagate
+from thinkprior.memory import memory_advice
 from thinkprior.packing import Group
 from thinkprior.posterior import BetaPosterior
 from thinkprior.problems import Problem
@@ -29,7 +36,11 @@ from thinkprior.randomness import stream, stream_seed
 from thinkprior.refill import CandidateGroup, Refill, gather
 from thinkprior.rollouts import Engine, Sampling
 from thinkprior.selection import Selector
+from thinkprior.state import State
 from thinkprior.verification import Verdict, Verifier
+
+STEP_STATES = 2
+"""Newest states that are kept: the last, and the one before it should the last be damaged."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +83,19 @@ class TrainingPlan:
 
 @dataclass
 class RunLog:
-    """What a run leaves: rows of the candidate groups, of the steps, and of the seconds."""
+    """What a run leaves.
+
+    Attributes:
+        groups, steps, timings: rows of the candidate groups, of the steps, and of their seconds.
+        verifier: counts of the verifier over the steps in the log.
+        sittings: each process that worked on the run: the first step that it did, and its host.
+    """
 
     groups: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     timings: list[dict[str, Any]] = field(default_factory=list)
+    verifier: dict[str, int] = field(default_factory=dict)
+    sittings: list[dict[str, Any]] = field(default_factory=list)
 
     def frames(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
         """The three logs as tables."""
@@ -118,7 +137,8 @@ class Trainer:
         self.prompts = [template.prompt(problem.problem) for problem in pool]
         self.selector = selector
         self.posterior = posterior
-        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.adapter = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        self.parameters = list(self.adapter.values())
         self.optimizer = torch.optim.AdamW(
             self.parameters, lr=plan.learning_rate, weight_decay=0.0, fused=True
         )
@@ -126,25 +146,59 @@ class Trainer:
             # A gradient of zeros rather than none: AdamW then steps on a wholly silent batch too.
             parameter.grad = torch.zeros_like(parameter)
         self.log = RunLog()
+        self.done = 0
+        self.state: State | None = None
         self.seconds: dict[str, float] = {}
+        self.grading: Counter[str] = Counter()
 
-    def run(self, checkpoints: Path, report: Callable[[dict[str, Any]], None]) -> RunLog:
-        """Train for `plan.steps` updates.
+    def run(
+        self,
+        checkpoints: Path,
+        report: Callable[[dict[str, Any]], None],
+        state: State | None = None,
+        state_every: int = 1,
+    ) -> RunLog:
+        """Train for `plan.steps` updates, or for those that are left of them.
 
         Args:
             checkpoints: directory that takes one adapter directory a checkpoint.
             report: takes the row of each finished step.
+            state: the run's state on disk, which it goes on from; without one it starts anew.
+            state_every: steps between two writings of it.
+
+        Raises:
+            Interrupted: after the state of the last finished step was written.
         """
-        self._save(checkpoints, 0)
-        for step in range(1, self.plan.steps + 1):
-            report(self.step(step))
-            if step % self.plan.checkpoint_every == 0 or step == self.plan.steps:
-                self._save(checkpoints, step)
+        self.state = state
+        if state is not None:
+            self._resume(checkpoints, state)
+        if self.done < self.plan.steps:
+            self.log.sittings.append({"first_step": self.done + 1, "host": host()})
+        try:
+            if self.done == 0:
+                self._save(checkpoints)
+            while self.done < self.plan.steps:
+                report(self.step(self.done + 1))
+                with shielded():
+                    if self._is_checkpoint(self.done):
+                        self._save(checkpoints)
+                    if self.done % state_every == 0 or self.done == self.plan.steps:
+                        self._write_state()
+        except Interrupted:
+            if self._is_checkpoint(self.done):
+                self._save(checkpoints)
+            self._write_state()
+            raise
         return self.log
 
     def step(self, step: int) -> dict[str, Any]:
-        """One update: select, generate, verify, observe, update, log."""
+        """One update: select, generate, verify, update, observe, log.
+
+        Up to the update nothing changes but gradients, so a step that is broken off there leaves
+        the run as it was after the step before.
+        """
         self.seconds = dict.fromkeys(("selection", "generation", "verification", "update"), 0.0)
+        self.grading.clear()
         with self._timed("selection"):
             order, scores = self._select(step)
         groups = gather(
@@ -153,11 +207,18 @@ class Trainer:
             self.plan.refill,
             lambda prompts, number: self._generate(step, prompts, number),
         )
-        for group in groups:
-            self.posterior.observe(group.prompt, group.correct, len(group.rewards))
+        with self._timed("generation"):
+            self.engine.rest()
         with self._timed("update"):
-            parts, norm = self._update([group for group in groups if group.used])
-        return self._record(step, groups, scores, parts, norm)
+            parts, norm = self._gradient(step, [group for group in groups if group.used])
+        with shielded():
+            with self._timed("update"):
+                self.optimizer.step()
+            for group in groups:
+                self.posterior.observe(group.prompt, group.correct, len(group.rewards))
+            row = self._record(step, groups, scores, parts, norm)
+            self.done = step
+        return row
 
     def _stream_name(self, step: int, purpose: str) -> tuple[str | int, ...]:
         return (self.plan.campaign, self.plan.arm, self.plan.seed, step, purpose)
@@ -175,21 +236,36 @@ class Trainer:
         seeds = [
             stream_seed(*self._stream_name(step, "rollouts"), self.pool[i].id) for i in prompts
         ]
-        with self._timed("generation"):
-            results = self.engine.generate(
-                [self.prompts[i] for i in prompts], size, self.plan.sampling, seeds
-            )
+        advice = memory_advice(f"{self.plan.name} generated at step {step}", "engine.batch_rows")
+        with self._timed("generation"), advice:
+            try:
+                results = self.engine.generate(
+                    [self.prompts[i] for i in prompts], size, self.plan.sampling, seeds
+                )
+            except DisagreementError as error:
+                raise DisagreementError(f"{self.plan.name}, step {step}: {error}") from error
+            except NonFiniteError as error:
+                raise self._non_finite(
+                    step,
+                    f"{error}",
+                    [
+                        {"problem_id": self.pool[i].id, "prompt": self.prompts[i], "seed": seed}
+                        for i, seed in zip(prompts, seeds, strict=True)
+                    ],
+                    [self.pool[prompts[place]].id for place in error.prompts],
+                ) from error
         with self._timed("verification"):
             golds = [self.pool[i].answer for i in prompts for _ in range(size)]
             texts = [c.text for result in results for c in result.completions]
-            verdicts, _ = self.verifier.grade(golds, texts)
+            verdicts, counts = self.verifier.grade(golds, texts)
+            self.grading.update(asdict(counts) if counts else {})
             rewards = np.array([float(v is Verdict.correct) for v in verdicts]).reshape(-1, size)
         return [
             CandidateGroup(prompt, number, row, result)
             for prompt, row, result in zip(prompts, rewards, results, strict=True)
         ]
 
-    def _update(self, used: list[CandidateGroup]) -> tuple[LossParts, float]:
+    def _gradient(self, step: int, used: list[CandidateGroup]) -> tuple[LossParts, float]:
         plan = self.plan
         self.optimizer.zero_grad(set_to_none=False)
         groups = [
@@ -200,17 +276,36 @@ class Trainer:
             )
             for group in used
         ]
-        parts = backpropagate(
-            self.model,
-            groups,
-            # Missing groups of a shortfall count too, each with zero gradient.
-            total_sequences=plan.batch_prompts * plan.group_size,
-            kl_beta=plan.kl_beta,
-            groups_per_batch=plan.groups_per_batch,
-        )
-        norm = torch.nn.utils.clip_grad_norm_(self.parameters, plan.gradient_norm)
-        self.optimizer.step()
-        return parts, float(norm)
+        with memory_advice(
+            f"{plan.name} was updated at step {step}",
+            f"training.groups_per_batch (now {plan.groups_per_batch})",
+        ):
+            parts = backpropagate(
+                self.model,
+                groups,
+                # Missing groups of a shortfall count too, each with zero gradient.
+                total_sequences=plan.batch_prompts * plan.group_size,
+                kl_beta=plan.kl_beta,
+                groups_per_batch=plan.groups_per_batch,
+            )
+            norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, plan.gradient_norm))
+        if not (math.isfinite(parts.loss) and math.isfinite(norm)):
+            ids = [self.pool[group.prompt].id for group in used]
+            raise self._non_finite(
+                step,
+                f"the loss is {parts.loss} and the norm of its gradient {norm}",
+                [
+                    {
+                        "problem_id": name,
+                        "prompt_tokens": group.prompt_tokens.tolist(),
+                        "completions": [tokens.tolist() for tokens in group.completions],
+                        "advantages": group.advantages.tolist(),
+                    }
+                    for name, group in zip(ids, groups, strict=True)
+                ],
+                ids,
+            )
+        return parts, norm
 
     def _record(
         self,
@@ -252,10 +347,76 @@ class Trainer:
         }
         self.log.steps.append(row)
         self.log.timings.append({"step": step, **self.seconds})
+        before = self.log.verifier
+        self.log.verifier = {name: before.get(name, 0) + n for name, n in self.grading.items()}
         return row
 
-    def _save(self, checkpoints: Path, step: int) -> None:
-        self.model.save_pretrained(checkpoints / checkpoint_name(step))
+    def _non_finite(
+        self, step: int, what: str, groups: list[dict[str, Any]], ids: list[str]
+    ) -> NonFiniteError:
+        """The error for a step whose numbers are no numbers, after saving what it was given."""
+        message = (
+            f"{self.plan.name}, step {step}: {what}, at problems {', '.join(ids)}. "
+            "The adapter is as it was before the step. Lower training.learning_rate, or look for "
+            "the fault in the model or the machine."
+        )
+        if self.state is not None:
+            path = self.state.beside(f"nonfinite-{checkpoint_name(step)}.pt")
+            adapter = {name: weight.detach() for name, weight in self.adapter.items()}
+            saved = {"plan": asdict(self.plan), "step": step, "groups": groups, "adapter": adapter}
+            torch.save(saved, path)
+            message += f" The step can be computed again from {path}."
+        return NonFiniteError(message)
+
+    def _is_checkpoint(self, step: int) -> bool:
+        return step % self.plan.checkpoint_every == 0 or step == self.plan.steps
+
+    def _save(self, checkpoints: Path) -> None:
+        name = checkpoint_name(self.done)
+        self.model.save_pretrained(checkpoints / name)
+        if self.state is not None:
+            # The directory is an output, which Snakemake deletes when a job fails.
+            self.state.put_folder(f"adapter-{name}", checkpoints / name)
+
+    def _write_state(self) -> None:
+        if self.state is None:
+            return
+        saved = {
+            "step": self.done,
+            "adapter": {name: weight.detach() for name, weight in self.adapter.items()},
+            "optimizer": self.optimizer.state_dict(),
+            "correct": torch.from_numpy(self.posterior.correct),
+            "wrong": torch.from_numpy(self.posterior.wrong),
+            "log": asdict(self.log),
+        }
+        self.state.put(checkpoint_name(self.done), lambda file: torch.save(saved, file))
+        self.state.keep_newest("step-", STEP_STATES)
+
+    def _resume(self, checkpoints: Path, state: State) -> None:
+        """Go on from the newest state that is whole, with the adapters that were saved before."""
+        names = state.names("step-")
+        for name in reversed(names):
+            data = state.get(name)
+            if data is None:
+                continue
+            saved = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+            before = map(checkpoint_name, filter(self._is_checkpoint, range(saved["step"] + 1)))
+            if all(state.get_folder(f"adapter-{n}", checkpoints / n) for n in before):
+                self._restore(saved)
+                state.report(f"goes on after step {self.done}, from {state.folder / name}")
+                return
+        if names:
+            state.report("starts anew: none of its states can be used")
+
+    @torch.no_grad()
+    def _restore(self, saved: dict[str, Any]) -> None:
+        for name, weight in self.adapter.items():
+            weight.copy_(saved["adapter"][name])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.posterior.correct[:] = saved["correct"].numpy()
+        self.posterior.wrong[:] = saved["wrong"].numpy()
+        self.log = RunLog(**saved["log"])
+        self.done = saved["step"]
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from thinkprior.usage import read_usage
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "pidfd_open"),
@@ -41,16 +44,33 @@ def die(**_):
     os.kill(os.getpid(), 9)
 
 
+def work(mebibytes, seconds):
+    block = bytearray(mebibytes << 20)
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+
+
 def wait(path):
     Path(path).write_text(str(os.getpid()), encoding="utf-8")
-    time.sleep(60)
+    try:
+        time.sleep(60)
+    finally:
+        Path(path + ".saved").write_text("saved", encoding="utf-8")
 """
 
 CLIENT = """
 import json, sys
 from thinkprior.forkserver import call
-sys.exit(call(sys.argv[1], json.loads(sys.argv[2])))
+sys.exit(call(sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:]))
 """
+
+
+@pytest.fixture(autouse=True)
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warm processes are used, whatever the environment says."""
+    monkeypatch.delenv("THINKPRIOR_NO_FORKSERVER", raising=False)
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +83,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(["pkill", "-f", str(folder / "sockets")], check=False)
 
 
-def start(home: Path, function: str, arguments: str) -> subprocess.Popen[str]:
+def start(home: Path, function: str, arguments: str, *usage: str) -> subprocess.Popen[str]:
     path = os.pathsep.join([str(home), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(home / "sockets")}
-    environment.pop("THINKPRIOR_NO_FORKSERVER", None)
     return subprocess.Popen(
-        [sys.executable, "-c", CLIENT, f"jobs:{function}", arguments],
+        [sys.executable, "-c", CLIENT, f"jobs:{function}", arguments, *usage],
         cwd=home,
         env=environment,
         stdout=subprocess.PIPE,
@@ -103,18 +122,83 @@ def test_a_killed_child_is_told_by_its_signal(home: Path) -> None:
     assert finish(start(home, "die", "{}"))[0] == 128 + signal.SIGKILL
 
 
-def test_the_child_ends_with_its_job(home: Path) -> None:
-    target = home / "pid.txt"
+@pytest.mark.parametrize("warm", [True, False])
+def test_the_process_that_does_the_work_measures_it(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, warm: bool
+) -> None:
+    if not warm:
+        monkeypatch.setenv("THINKPRIOR_NO_FORKSERVER", "1")
+    used = []
+    for mebibytes in (0, 200):
+        path = tmp_path / f"{mebibytes}.json"
+        arguments = json.dumps({"mebibytes": mebibytes, "seconds": 0.5})
+        assert finish(start(home, "work", arguments, str(path)))[0] == 0
+        used.append(read_usage(path))
+    idle, loaded = used
+    assert 199 <= loaded.peak_memory_mib - idle.peak_memory_mib <= 215
+    # A warm process has torch in memory; one that never imported it stays small.
+    assert (idle.peak_memory_mib > 150) is warm
+    assert 0.5 <= idle.cpu_seconds < 0.8
+
+
+@pytest.mark.parametrize("variable", ["THINKPRIOR_NO_FORKSERVER", "SLURM_JOB_ID"])
+def test_a_job_stays_in_its_own_process_where_asked_and_within_an_allocation(
+    home: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    target = home / f"{variable}.txt"
+    assert finish(start(home, "note", f'{{"path": "{target}", "text": "cold"}}'))[0] == 0
+    assert target.read_text("utf-8") == f"cold {home} False"
+
+
+def test_a_failed_job_leaves_no_usage(home: Path, tmp_path: Path) -> None:
+    assert finish(start(home, "refuse", "{}", str(tmp_path / "usage.json")))[0] == 1
+    assert not (tmp_path / "usage.json").exists()
+
+
+def waiting_job(home: Path, name: str) -> tuple[subprocess.Popen[str], int, Path]:
+    """A job whose child waits, the child, and the file that it writes when it is told to end."""
+    target = home / name
     job = start(home, "wait", f'{{"path": "{target}"}}')
     deadline = time.monotonic() + 60
     while not (target.exists() and target.read_text("utf-8")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    child = int(target.read_text("utf-8"))
+    return job, int(target.read_text("utf-8")), home / f"{name}.saved"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_job_reaches_the_child_and_its_status_comes_back(
+    home: Path, number: signal.Signals
+) -> None:
+    job, child, saved = waiting_job(home, f"told-{number}")
+    before = time.monotonic()
+    job.send_signal(number)
+    assert finish(job)[0] == 128 + signal.SIGTERM
+    assert time.monotonic() - before < 10
+    assert saved.read_text("utf-8") == "saved"
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_a_server_that_is_told_to_end_tells_its_children_and_waits_for_them(home: Path) -> None:
+    job, child, saved = waiting_job(home, "ended")
+    status = Path(f"/proc/{child}/status").read_text("utf-8")
+    server = next(int(x.split()[1]) for x in status.splitlines() if x.startswith("PPid:"))
+    os.kill(server, signal.SIGTERM)
+    assert finish(job)[0] == 128 + signal.SIGTERM
+    assert saved.read_text("utf-8") == "saved"
+    # The next job starts a server of its own.
+    assert finish(start(home, "note", f'{{"path": "{home / "next"}", "text": "x"}}'))[0] == 0
+
+
+def test_the_child_ends_with_its_job(home: Path) -> None:
+    job, child, saved = waiting_job(home, "pid.txt")
+    deadline = time.monotonic() + 60
     job.kill()
     job.communicate()
     while Path(f"/proc/{child}").exists():
         assert time.monotonic() < deadline, "the child outlived its job"
         time.sleep(0.05)
+    assert saved.read_text("utf-8") == "saved"
     # The server is still there for the next job.
     assert finish(start(home, "note", f'{{"path": "{home / "again"}", "text": "x"}}'))[0] == 0

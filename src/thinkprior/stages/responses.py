@@ -13,9 +13,11 @@ from thinkprior.progress import Progress
 def probe_model(
     name: str,
     settings: Mapping[str, Any],
+    code: str,
     model: Path | str,
     pool: Path | str,
     responses: Path | str,
+    state: Path | str,
     log: Path | str,
 ) -> None:
     """Sample a model's answers to every problem of a pool and grade them.
@@ -24,15 +26,18 @@ def probe_model(
         name: name of the pass, which also names its random streams.
         settings: `samples`, `temperature` (0: greedy), `max_new_tokens`, `max_prompt_tokens`,
             `template`, `time_limit`, `engine`.
+        code: digest of the code that the pass depends on.
         model: model directory.
         pool: problem file.
         responses: Parquet file that takes the answers.
+        state: folder of what is answered so far; gone at the end.
         log: the job's log.
     """
     from thinkprior.probing import probe
     from thinkprior.prompts import Template
     from thinkprior.rollouts import Sampling
     from thinkprior.stages.engines import start_engine
+    from thinkprior.state import State, job_identity
     from thinkprior.verification import Verifier
 
     progress = Progress(log, f"probe {name}")
@@ -41,7 +46,11 @@ def probe_model(
     sampling = Sampling(
         settings["temperature"], settings["max_new_tokens"], settings["max_prompt_tokens"]
     )
-    with Verifier(time_limit=settings["time_limit"]) as verifier:
+    identity = job_identity({"name": name, **settings}, code, {"model": model, "pool": pool})
+    with (
+        State(state, identity, progress.line) as job_state,
+        Verifier(time_limit=settings["time_limit"]) as verifier,
+    ):
         table = probe(
             engine,
             verifier,
@@ -51,7 +60,9 @@ def probe_model(
             sampling=sampling,
             name=("probe", name),
             report=progress.line,
+            state=job_state,
         )
         progress.line(f"verifier: {verifier.report}")
-    table.to_parquet(responses, index=False)
+        table.to_parquet(responses, index=False)
+        job_state.finish()
     progress.line(f"mean pass rate {table['correct'].mean():.3f}")

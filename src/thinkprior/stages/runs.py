@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,15 @@ def train_run(
     prior: Path | str | None,
     benchmarks: Mapping[str, Path | str],
     outputs: Mapping[str, Path | str],
+    state: Path | str,
+    state_every: int,
     log: Path | str,
 ) -> None:
     """Train one run and write its logs, its adapters and its manifest.
+
+    A run that was ended before goes on from its state, to the same bytes. The state stays until the
+    run's evaluation begins: only then is it certain that Snakemake has taken note of the outputs,
+    and does not delete them as those of a job that was ended.
 
     Args:
         settings: what `thinkprior.plans.run_settings` gives for the run.
@@ -34,6 +39,8 @@ def train_run(
         prior: the arm's prior, or None where it starts uniform.
         benchmarks: benchmark files; a pool that shares a problem with one is refused.
         outputs: `groups`, `steps`, `timings` (Parquet), `checkpoints` (a directory) and `manifest`.
+        state: folder of the run's state.
+        state_every: steps between two writings of it; changes nothing in the run.
         log: the job's log.
     """
     from thinkprior.adapters import Lora, add_adapter
@@ -42,6 +49,7 @@ def train_run(
     from thinkprior.randomness import stream_seed
     from thinkprior.selection import SELECTORS
     from thinkprior.stages.engines import policy_engine
+    from thinkprior.state import State, job_identity
     from thinkprior.training import Trainer, TrainingPlan
     from thinkprior.verification import Verifier
 
@@ -62,7 +70,11 @@ def train_run(
         return add_adapter(model, Lora(**settings["lora"]), seed)
 
     model, engine = policy_engine(settings["engine"], policy, adapt)
-    with Verifier(time_limit=settings["time_limit"]) as verifier:
+    inputs = {"policy": policy, "pool": pool, **({} if prior is None else {"prior": prior})}
+    with (
+        State(state, job_identity(settings, code, inputs), progress.line) as run_state,
+        Verifier(time_limit=settings["time_limit"]) as verifier,
+    ):
         trainer = Trainer(
             plan,
             model=model,
@@ -74,34 +86,37 @@ def train_run(
             posterior=posterior,
         )
 
+        first_step: list[int] = []
+
         def report(row: Mapping[str, Any]) -> None:
             step = row["step"]
+            first_step[:] = first_step or [step]
+            done, of = step - first_step[0] + 1, plan.steps - first_step[0] + 1
             progress.line(
                 f"step {step}/{plan.steps}  pass rate {row['pass_rate']:.2f}  silent "
                 f"{row['silent_groups']}/{row['generated_groups']}  loss {row['loss']:+.4f}  "
                 f"gradient {row['gradient_norm']:.3f}  "
-                f"{progress.seconds_left(step, plan.steps):.0f} s left"
+                f"{progress.seconds_left(done, of):.0f} s left"
             )
 
-        run_log = trainer.run(Path(outputs["checkpoints"]), report)
-        verifier_report = asdict(verifier.report)
-    groups, steps, timings = run_log.frames()
-    groups.to_parquet(outputs["groups"], index=False)
-    steps.to_parquet(outputs["steps"], index=False)
-    timings.to_parquet(outputs["timings"], index=False)
-    progress.line(f"verifier: {verifier_report}")
-    silent = steps["silent_groups"].sum() / steps["generated_groups"].sum()
-    progress.line(f"done: {len(groups)} groups, {silent:.3f} silent", show=True)
-    inputs = [policy, pool, *([prior] if prior is not None else [])]
-    write_manifest(
-        outputs["manifest"],
-        name=plan.name,
-        settings=settings,
-        code=code,
-        inputs=inputs,
-        outputs=[outputs[key] for key in ("groups", "steps", "checkpoints")],
-        verifier=verifier_report,
-    )
+        run_log = trainer.run(Path(outputs["checkpoints"]), report, run_state, state_every)
+        groups, steps, timings = run_log.frames()
+        groups.to_parquet(outputs["groups"], index=False)
+        steps.to_parquet(outputs["steps"], index=False)
+        timings.to_parquet(outputs["timings"], index=False)
+        progress.line(f"verifier: {run_log.verifier}")
+        silent = steps["silent_groups"].sum() / steps["generated_groups"].sum()
+        progress.line(f"done: {len(groups)} groups, {silent:.3f} silent", show=True)
+        write_manifest(
+            outputs["manifest"],
+            name=plan.name,
+            settings=settings,
+            code=code,
+            inputs=list(inputs.values()),
+            outputs=[outputs[key] for key in ("groups", "steps", "checkpoints")],
+            verifier=run_log.verifier,
+            sittings=run_log.sittings,
+        )
 
 
 def _plan(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ import torch
 
 from thinkprior.prompts import Template
 from thinkprior.randomness import stream_seed
+from thinkprior.state import State
 from thinkprior.world.corpus import texts
 from thinkprior.world.tokenizer import build_tokenizer
+
+STATE_EVERY = 100
+"""Steps between two writings of the state: a second or two of work."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,7 @@ def pretrain(
     exclude: Set[str],
     directories: Mapping[int, Path],
     report: Callable[[int, float], None],
+    state: State | None = None,
 ) -> None:
     """Train a miniature model and save it, as `save_pretrained` directories with their tokenizer.
 
@@ -122,6 +129,7 @@ def pretrain(
         exclude: normalised problem texts that the corpus must not hold.
         directories: step to the directory that takes the model after that step.
         report: takes the step and the running loss every 200 steps and at the end.
+        state: keeps the newest model and the kept ones, to go on from.
     """
     from transformers.utils import logging
 
@@ -134,9 +142,17 @@ def pretrain(
     )
     pairs = texts(plan.kinds, plan.forms, plan.boxed_by_subject, plan.name, plan.seed, exclude)
     batches = _batches(pairs, tokenizer, template, plan.batch_size)
-    running = math.nan
+    running, done = math.nan, 0
+    saved = None if state is None else _saved(state, directories)
+    if saved is not None:
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        running, done = saved["running"], saved["step"]
     for step in range(1, plan.steps + 1):
         ids, places, targets = next(batches)
+        if step <= done:
+            # The texts before are drawn again, so that those after are the same.
+            continue
         for group in optimizer.param_groups:
             group["lr"] = plan.learning_rate * _one_cycle(step - 1, plan.steps)
         # Right padding under a causal mask needs no attention mask: no token that counts sees it.
@@ -154,3 +170,28 @@ def pretrain(
         if step in directories:
             model.save_pretrained(directories[step])
             tokenizer.save_pretrained(directories[step])
+            if state is not None:
+                state.put_folder(f"kept-{step:05d}", directories[step])
+        if state is not None and step % STATE_EVERY == 0:
+            now = {
+                "step": step,
+                "running": running,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+            }
+            state.put(f"step-{step:05d}", partial(torch.save, now))
+            state.keep_newest("step-", 2)
+
+
+def _saved(state: State, directories: Mapping[int, Path]) -> dict[str, Any] | None:
+    """The newest whole state, once the models that were kept before it are in their places."""
+    for name in reversed(state.names("step-")):
+        data = state.get(name)
+        if data is None:
+            continue
+        saved: dict[str, Any] = torch.load(io.BytesIO(data), weights_only=True)
+        kept = [step for step in directories if step <= saved["step"]]
+        if all(state.get_folder(f"kept-{step:05d}", directories[step]) for step in kept):
+            state.report(f"goes on after step {saved['step']}, from {state.folder / name}")
+            return saved
+    return None

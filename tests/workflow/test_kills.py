@@ -1,0 +1,251 @@
+"""A campaign that is killed at random moments, everything at once, ends with the same bytes.
+
+`KILL_TABLE=<file>` writes what each kill hit and what was recovered, as in docs/resume.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.workflow.test_micro import Project
+
+RESULTS = Path("results", "micro")
+TARGET = str(RESULTS / "metrics" / "main.csv")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="the processes of a campaign are found in /proc"
+)
+
+APART = re.compile(r"(logs|benchmarks|usage|state)/|timings\.parquet$|manifest\.json$")
+"""What may differ: what a job took, its log, and which processes worked on it."""
+RECOVERED = re.compile(r"(goes on after step \d+|\d+/\d+ problems had been answered before)")
+MARK = "THINKPRIOR_TEST_OF_KILLS"
+
+
+def small(project: Project) -> Project:
+    """Three runs of one campaign, long enough to be hit."""
+    main = project.values["campaigns"]["main"]
+    main.update(arms=["random", "dapo", "thinkprior"], steps=40)
+    return project
+
+
+def start(project: Project) -> subprocess.Popen[bytes]:
+    (project.folder / "tmp").mkdir(exist_ok=True)
+    path = project.folder / "micro.yaml"
+    path.write_text(json.dumps(project.values), encoding="utf-8")
+    with (project.folder / "output.txt").open("wb") as output:
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-m", "snakemake", TARGET, "--cores", "2", "--nolock"),
+                *("--configfile", path.name),
+            ],
+            cwd=project.folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(project.folder / "src"),
+                "TMPDIR": str(project.folder / "tmp"),
+                MARK: str(project.folder),
+            },
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def tree(project: Project) -> list[int]:
+    """Snakemake, its jobs, the warm server, its children and the verifier's workers."""
+    mark = f"{MARK}={project.folder}".encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and mark in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def kill(project: Project) -> int:
+    killed = set()
+    while pids := tree(project):
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.02)
+    return len(killed)
+
+
+def work_begins(project: Project, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a job that keeps a state has taken it up."""
+    since = time.time()
+    while process.poll() is None:
+        for lock in (project.folder / RESULTS / "state").rglob("lock"):
+            with contextlib.suppress(FileNotFoundError):
+                if lock.stat().st_mtime >= since:
+                    return
+        time.sleep(0.02)
+
+
+def states(project: Project) -> dict[str, str]:
+    """Each unfinished job and the newest thing that its state holds."""
+    root = project.folder / RESULTS / "state"
+    found = {}
+    for identity in root.rglob("identity.json"):
+        names = [p.name for p in identity.parent.iterdir() if not p.name.endswith(".new")]
+        kept = sorted(name for name in names if re.match(r"(step|part)-", name))
+        found[str(identity.parent.relative_to(root))] = kept[-1] if kept else "nothing yet"
+    return found
+
+
+def log_of(project: Project, job: str) -> str:
+    rule, *wildcards = job.split("/")
+    folder = {"model": "models", "policy": "models", "probe": "responses"}.get(rule, rule)
+    path = project.folder / RESULTS / "logs" / folder / (".".join(wildcards) + ".log")
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def outputs(project: Project) -> dict[str, bytes]:
+    root = project.folder / RESULTS
+    files = {str(p.relative_to(root)): p for p in root.rglob("*") if p.is_file()}
+    return {name: p.read_bytes() for name, p in sorted(files.items()) if not APART.search(name)}
+
+
+def manifests(project: Project) -> dict[str, Any]:
+    """Manifests without what belongs to single processes: who did what, and cached verdicts."""
+    found = {}
+    for path in (project.folder / RESULTS / "runs").rglob("manifest.json"):
+        values = json.loads(path.read_text(encoding="utf-8"))
+        del values["sittings"]
+        for name in ("exact", "cached", "compared"):
+            del values["verifier"][name]
+        found[str(path.relative_to(project.folder))] = values
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = small(Project(tmp_path_factory.mktemp("whole") / "project"))
+    process = start(project)
+    assert process.wait() == 0, (project.folder / "output.txt").read_text("utf-8")
+    return project
+
+
+def write_table(rows: list[dict[str, Any]]) -> None:
+    if table := os.environ.get("KILL_TABLE"):
+        Path(table).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def begin_again(project: Project, whole: Project, *, runs_only: bool) -> None:
+    """Back to nothing, or to the point where all is done but the runs."""
+    for name in ("results", ".snakemake"):
+        shutil.rmtree(project.folder / name, ignore_errors=True)
+        if runs_only:
+            # Both keep their times, by which Snakemake sees what is done.
+            shutil.copytree(whole.folder / name, project.folder / name)
+    for name in ("runs", "metrics"):
+        shutil.rmtree(project.folder / RESULTS / name, ignore_errors=True)
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_it_ends_with_the_same_bytes(
+    whole: Project, tmp_path: Path, kills: int
+) -> None:
+    moments = random.Random(kills)
+    project = small(Project(tmp_path / "project"))
+    expected, rows = outputs(whole), []
+    pending: list[dict[str, Any]] = []
+    done, runs_only = 0, True
+    begin_again(project, whole, runs_only=runs_only)
+    while True:
+        begin = time.monotonic()
+        process = start(project)
+        if done < kills:
+            work_begins(project, process)
+            deadline = time.monotonic() + moments.uniform(0, 4)
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.01)
+        else:
+            process.wait()
+        ended = process.poll() is not None
+        if not ended:
+            done += 1
+            processes = kill(project)
+            process.wait()
+        # What this sitting took up of what the kills before it had hit.
+        for row in list(pending):
+            if found := RECOVERED.findall(log_of(project, row["job"])):
+                row["recovered"] = found[-1]
+            if found or row["state"] == "nothing yet":
+                pending.remove(row)
+        if not ended:
+            hit = states(project)
+            for job, state in (hit or {"none": ""}).items():
+                row = {
+                    "kill": done,
+                    "seconds": round(time.monotonic() - begin, 1),
+                    "processes": processes,
+                    "job": job,
+                    "state": state,
+                    "recovered": "",
+                }
+                rows.append(row)
+                if hit:
+                    pending.append(row)
+            write_table(rows)
+            continue
+        output = (project.folder / "output.txt").read_text("utf-8")
+        assert process.returncode == 0, output
+        equal = outputs(project) == expected
+        for row in rows:
+            row.setdefault("equal", equal)
+        write_table(rows)
+        assert sorted(outputs(project)) == sorted(expected)
+        assert [n for n, data in outputs(project).items() if data != expected[n]] == []
+        assert manifests(project) == manifests(whole)
+        assert states(project) == {}
+        if done >= kills:
+            break
+        # The campaign is through before all kills were dealt: another one.
+        runs_only = not runs_only
+        begin_again(project, whole, runs_only=runs_only)
+        pending.clear()
+    assert any(row["recovered"] for row in rows)
+
+
+def test_asked_to_end_it_ends_within_seconds_and_goes_on(whole: Project, tmp_path: Path) -> None:
+    """SIGTERM to every process of a job, as from a scheduler."""
+    project = small(Project(tmp_path / "project"))
+    begin_again(project, whole, runs_only=True)
+    process = start(project)
+    steps = project.folder / RESULTS / "state" / "train"
+    while process.poll() is None and not any(steps.rglob("step-*")):
+        time.sleep(0.01)
+    asked = time.monotonic()
+    for pid in tree(project):
+        os.kill(pid, signal.SIGTERM)
+    assert process.wait(timeout=60) != 0
+    while tree(project):
+        assert time.monotonic() - asked < 20, "a process goes on"
+        time.sleep(0.05)
+    jobs = states(project)
+    assert any(state.startswith("step-") for state in jobs.values())
+    assert any("ended by SIGTERM; started again it goes on" in log_of(project, j) for j in jobs)
+    again = start(project)
+    assert again.wait() == 0, (project.folder / "output.txt").read_text("utf-8")
+    assert any(RECOVERED.search(log_of(project, job)) for job in jobs)
+    assert outputs(project) == outputs(whole)
+    assert manifests(project) == manifests(whole)
