@@ -303,6 +303,61 @@ def auc(scores: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     return (rank_sum - positives * (positives + 1) / 2) / (positives * negatives)
 
 
+def auc_interval(
+    scores: npt.ArrayLike, labels: npt.ArrayLike, confidence: float = 0.95
+) -> tuple[float, float]:
+    """Confidence interval of the AUC after DeLong, cut to [0, 1].
+
+    Args:
+        scores: As for `auc`.
+        labels: As for `auc`.
+        confidence: Coverage of the interval, within (0, 1).
+
+    Returns:
+        Its ends; nan where a class has fewer than 2 values, or where the scores separate the
+        classes, of which the estimated variance is 0.
+
+    Raises:
+        InputError: As for `auc`.
+    """
+    area = auc(scores, labels)
+    _check_confidence(confidence)
+    values, positive = np.asarray(scores, np.float64), np.asarray(labels, np.float64) == 1
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if min(positives, negatives) < 2:
+        return math.nan, math.nan
+    ranks = stats.rankdata(values)
+    # Share of the other class that each value beats (or is beaten by), ties counting half.
+    above = (ranks[positive] - stats.rankdata(values[positive])) / negatives
+    below = 1 - (ranks[~positive] - stats.rankdata(values[~positive])) / positives
+    variance = above.var(ddof=1) / positives + below.var(ddof=1) / negatives
+    if variance == 0:
+        return math.nan, math.nan
+    half_width = float(stats.norm.isf((1 - confidence) / 2)) * math.sqrt(variance)
+    return max(0.0, area - half_width), min(1.0, area + half_width)
+
+
+def mann_whitney_p(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
+    """Two-sided p value of the Mann-Whitney test, that of an AUC of 1/2.
+
+    Exact for small samples without ties, else by the normal approximation, corrected for ties and
+    continuity.
+
+    Returns:
+        The p value; nan for a sample without values, 1 where all values are equal.
+
+    Raises:
+        InputError: For values that are not finite.
+    """
+    first_values = _sample(first, "first", least=0)
+    second_values = _sample(second, "second", least=0)
+    if not len(first_values) or not len(second_values):
+        return math.nan
+    if np.ptp(np.concatenate([first_values, second_values])) == 0:
+        return 1.0
+    return float(stats.mannwhitneyu(first_values, second_values, alternative="two-sided").pvalue)
+
+
 def _sample(values: npt.ArrayLike, name: str, least: int = 2) -> FloatArray:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or len(sample) < least:

@@ -262,7 +262,7 @@ def test_saved_files_are_equal_and_undated(tmp_path: Path) -> None:
         )
         paths = [folder / f"figure2.{suffix}" for suffix in ("pdf", "png", "csv")]
         save_figure(figure, *paths)
-        return paths
+        return [*paths, folder / "figure2.txt"]
 
     first, again = save(tmp_path / "first"), save(tmp_path / "again")
     for one, other in zip(first, again, strict=True):
@@ -272,3 +272,6 @@ def test_saved_files_are_equal_and_undated(tmp_path: Path) -> None:
     assert b"/CIDFontType2" in pdf
     assert b"/Type3" not in pdf
     assert first[2].read_text().startswith("scale,panel,measure,arm,")
+    assert (
+        first[3].read_text().startswith("ThinkPrior (n = 2) against no prior (n = 2). (a) silent")
+    )

@@ -19,7 +19,7 @@ from thinkprior.rendering.scale import Scale
 from thinkprior.rendering.table1 import table1
 from thinkprior.rendering.table2 import table2
 
-HOSTILE = r"100% _{x}_ & $a^b~ #1 \\[2pt] \end{tabular} <i> | *"
+HOSTILE = r"100% _{x}_ & $a^b~ #1 \\[2pt] \end{tabular} <i> | * é 中 ħ ≥"
 SCALE = Scale("miniature", "Miniature scale: policies of 0.2M parameters; " + HOSTILE)
 
 
@@ -35,6 +35,8 @@ SCALE = Scale("miniature", "Miniature scale: policies of 0.2M parameters; " + HO
         ("*", "{*}"),
         ("prior × posterior", r"prior $\times$ posterior"),
         ("two\nlines\t\x00 here", "two lines here"),
+        ("naïve Łódź: 20°", "naïve Łódź: 20°"),
+        ("中ħ\u202e", "{[}U+4E2D{]}{[}U+0127{]}"),
     ],
 )
 def test_escape_prints_specials_as_themselves(text: str, escaped: str) -> None:
@@ -131,6 +133,20 @@ def test_tables_compile(tmp_path: Path) -> None:
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-2000:]
     assert "Overfull" not in result.stdout
+
+
+def test_every_escaped_character_can_be_set(tmp_path: Path) -> None:
+    pdflatex = shutil.which("pdflatex")
+    if pdflatex is None:
+        pytest.skip("pdflatex is not installed")
+    characters = [chr(code) for code in (*range(0x20, 0x3000), 0x4E2D, 0xFB01, 0xFFFD, 0x1F600)]
+    body = "\n".join(latex.escape("X" + character) for character in characters)
+    document = "\\documentclass{article}\n\\begin{document}\n" + body + "\n\\end{document}\n"
+    (tmp_path / "document.tex").write_text(document, encoding="utf-8")
+    options = ["-draftmode", "-interaction=nonstopmode", "-halt-on-error"]
+    command = [pdflatex, *options, "document.tex"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert result.returncode == 0, result.stdout[-2000:].decode(errors="replace")
 
 
 def rendered(seeds: int) -> tuple[str, str]:

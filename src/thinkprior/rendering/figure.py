@@ -26,10 +26,10 @@ class Figure:
 
 
 def save_figure(figure: Figure, pdf_path: Path, png_path: Path, csv_path: Path) -> None:
-    """Writes the PDF, the PNG and the CSV.
+    """Writes the PDF, the PNG, the CSV and, under the CSV's name ending in .txt, the caption.
 
-    None carries a date or a program's version, so the same figure gives the same bytes under the
-    same matplotlib.
+    The report and the document set that caption beside the picture. No file carries a date or a
+    program's version, so the same figure gives the same bytes under the same matplotlib.
     """
     for path in (pdf_path, png_path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,3 +41,5 @@ def save_figure(figure: Figure, pdf_path: Path, png_path: Path, csv_path: Path) 
         )
         figure.canvas.savefig(png_path, format="png", metadata={"Software": None})
     write_csv(figure.frame, csv_path)
+    text = figure.caption + "\n"
+    csv_path.with_suffix(".txt").write_text(text, encoding="utf-8", newline="\n")

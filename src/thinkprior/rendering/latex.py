@@ -4,6 +4,7 @@ A document that inputs a table needs the packages booktabs, graphicx and xcolor,
 option `table`.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,15 +47,37 @@ _SPECIAL = {
     "—": "---",
     "α": r"$\alpha$",
     "β": r"$\beta$",
+    "ε": r"$\varepsilon$",
     "κ": r"$\kappa$",
     "φ": r"$\varphi$",
+    "Δ": r"$\Delta$",
 }
+
+# What LaTeX sets without a further font or package, besides ASCII: letters with these accents
+# (combining characters), and these signs. Any other character would stop it with an error.
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+_LAST_LATIN = "\u017f"
+_SIGNS = frozenset("’‘“”…·•°§©®ßæøåœłıÆØÅŒŁ")
 
 
 def escape(text: str) -> str:
-    """Plain text as LaTeX that prints it: specials escaped, white space and controls as spaces."""
+    """Plain text as LaTeX that prints it.
+
+    Specials are escaped, white space and controls become spaces, and a character that LaTeX has no
+    glyph for stands as its number, such as [U+4E2D].
+    """
     printable = "".join(character if character.isprintable() else " " for character in text)
-    return "".join(_SPECIAL.get(character, character) for character in " ".join(printable.split()))
+    return "".join(_escaped(character) for character in " ".join(printable.split()))
+
+
+def _escaped(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if character.isascii() or character in _SIGNS:
+        return character
+    if character <= _LAST_LATIN and unicodedata.normalize("NFD", character)[1:] in _ACCENTS:
+        return character
+    return f"{{[}}U+{ord(character):04X}{{]}}"
 
 
 def bold(text: str) -> str:
@@ -133,7 +156,7 @@ class Tabular:
             rf"\begin{{{name}}}[t]",
             r"\centering",
             r"\small" if self.wide else r"\footnotesize",
-            rf"\setlength{{\tabcolsep}}{{{4 if self.wide else 3}pt}}",
+            r"\setlength{\tabcolsep}{4pt}",
             # Narrower than the line it keeps its size, wider it shrinks to the line.
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{{self.columns}}}",

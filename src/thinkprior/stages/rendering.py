@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from thinkprior.artifacts import RUNS, read_csv
 from thinkprior.randomness import stream
 from thinkprior.rendering.arms import ArmRow
 from thinkprior.rendering.scale import Scale
@@ -28,7 +27,7 @@ def render_table1(
     settings: Mapping[str, Any], metrics: Path | str, csv: Path | str, tex: Path | str
 ) -> None:
     """Table 1 from the main campaign's metrics; `settings` as `plans.table_settings` gives them."""
-    table = table1(pd.read_csv(metrics), _arms(settings), _scale(settings))
+    table = table1(read_csv(metrics, RUNS), _arms(settings), _scale(settings))
     save_table(table, Path(csv), Path(tex))
 
 
@@ -42,8 +41,8 @@ def render_table2(
 ) -> None:
     """Table 2 from the sixteen-seed campaign; `statistics` is that section of the configuration."""
     table = table2(
-        pd.read_csv(metrics),
-        pd.read_csv(checkpoints),
+        read_csv(metrics, RUNS),
+        read_csv(checkpoints, RUNS),
         _scale(settings),
         confidence=statistics["confidence"],
         resamples=statistics["resamples"],
@@ -64,7 +63,7 @@ def render_figure2(
     from thinkprior.rendering.figure import save_figure
     from thinkprior.rendering.figure2 import figure2
 
-    figure = figure2(pd.read_csv(metrics), pd.read_csv(checkpoints), _scale(settings))
+    figure = figure2(read_csv(metrics, RUNS), read_csv(checkpoints, RUNS), _scale(settings))
     save_figure(figure, Path(pdf), Path(png), Path(csv))
 
 
@@ -80,5 +79,7 @@ def render_figure3(
     from thinkprior.rendering.figure import save_figure
     from thinkprior.rendering.figure3 import figure3
 
-    figure = figure3(pd.read_csv(main), pd.read_csv(reestimate), _arms(settings), _scale(settings))
+    figure = figure3(
+        read_csv(main, RUNS), read_csv(reestimate, RUNS), _arms(settings), _scale(settings)
+    )
     save_figure(figure, Path(pdf), Path(png), Path(csv))

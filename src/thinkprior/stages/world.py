@@ -7,13 +7,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from thinkprior.learnability import learnability, silence
+from thinkprior.findings.band import in_band
+from thinkprior.learnability import silence
 from thinkprior.probing import pass_rates, read_responses
 from thinkprior.problems import read_problems
 from thinkprior.statistics import spearman
-
-BAND = 0.8
-"""A prompt is in the learnable band when U(p) under its reference pass rate is above this."""
 
 
 def measure_world(
@@ -35,7 +33,7 @@ def measure_world(
     ids = [problem.id for problem in read_problems(pool)]
     p = pass_rates(read_responses(reference, ids), ids)
     phi = pass_rates(read_responses(anchor, ids), ids)
-    band = learnability(p, group_size) > BAND
+    band = in_band(p, group_size)
     extremes = (phi == 0) | (phi == 1)
     rows = [
         ("reference mean pass rate", p.mean(), 0.10, 0.25, 0.147),
