@@ -10,7 +10,11 @@ if "scale" not in config:
     configfile: "config/config.yaml"
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
+include: "workflow/rules/inputs.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/models.smk"
 include: "workflow/rules/probing.smk"
@@ -19,17 +23,36 @@ include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/metrics.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/protocol.smk"
+include: "workflow/rules/calibration.smk"
+include: "workflow/rules/robustness.smk"
+include: "workflow/rules/text_figures.smk"
+include: "workflow/rules/pool_figures.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/cost.smk"
+include: "workflow/rules/reproduction.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/document.smk"
+include: "workflow/rules/integrity.smk"
 
 
 rule all:
     default_target: True
     input:
-        expand("results/table{number}.{ending}", number=[1, 2], ending=["tex", "csv"]),
         expand(
-            "results/figure{number}.{ending}",
-            number=[2, 3],
+            "results/{table}.{ending}",
+            table=[
+                *("table1", "table2", "table3", "table4", "table5"),
+                *("appendixB", "underestimated", "appendixD", "appendixE"),
+                *("windows", "amortisation", "cost", "protocol"),
+            ],
+            ending=["tex", "csv"],
+        ),
+        expand(
+            "results/{figure}.{ending}",
+            figure=["figure1", "figure2", "figure3", "cost-figure"],
             ending=["pdf", "png", "csv"],
         ),
-        "results/world.csv",
-        "results/timing.csv",
+        expand("results/{name}.csv", name=["world", "claims", "reproduction"]),
+        "results/reproduction.md",
+        "results/report.html",

@@ -3,13 +3,14 @@
 import sys
 from pathlib import Path
 
-from thinkprior import configuration, plans
+from thinkprior import configuration, fixed_names, plans
 from thinkprior.digest import code_digest
 from thinkprior.errors import InputError
 
 try:
     configuration.check_files(workflow.configfiles)
     settings = configuration.parse(config, ", ".join(map(str, workflow.configfiles)))
+    plans.check_campaigns(settings)
 except InputError as error:
     # One message without Snakemake's traceback: the fault is in the file that it names.
     print(f"error: {error}", file=sys.stderr)
@@ -113,31 +114,4 @@ def prior_of_run(wildcards):
 
 def rendering(wildcards):
     """Where a file with a fixed name comes from at the scale in force."""
-    kind = "tables" if wildcards.name.startswith("table") else "figures"
-    folder = "" if wildcards.name in ("world", "timing") else f"{kind}/"
-    return under(f"{folder}{wildcards.name}.{wildcards.ending}")
-
-
-def rendered_runs():
-    """Names of the runs behind the tables and figures, as in the benchmark files."""
-    return [
-        f"{campaign}.{arm}.{seed}"
-        for campaign in ("main", "reestimate")
-        for arm, seed in runs_of(campaign)
-    ]
-
-
-def probes_in_use():
-    """(kind, model reference) of the passes over the main pool."""
-    main = settings.campaigns["main"]
-    return [
-        ("reference", main.policy),
-        ("anchor", main.anchor),
-        ("thinking", settings.probing.thinking_model),
-        *(("respondent", name) for name in plans.respondents(settings)),
-    ]
-
-
-def models_in_use():
-    """Models behind those passes."""
-    return list(dict.fromkeys(model_name(name) for _, name in probes_in_use()))
+    return under(fixed_names.SOURCES[f"{wildcards.name}.{wildcards.ending}"])

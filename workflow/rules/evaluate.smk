@@ -9,6 +9,8 @@ rule evaluate:
     output:
         scores=f"{run_folder()}/scores.csv",
         answers=f"{run_folder()}/answers.parquet",
+        usage=under("usage/evaluate/{campaign}.{arm}.{seed}.json"),
+        record=under("records/evaluate/{campaign}.{arm}.{seed}.json"),
     log:
         under("logs/evaluate/{campaign}.{arm}.{seed}.log"),
     benchmark:

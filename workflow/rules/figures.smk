@@ -1,4 +1,4 @@
-"""Figures, each with the CSV that it was drawn from."""
+"""Figures, each with the CSV that it was drawn from and its caption."""
 
 
 localrules:
@@ -12,8 +12,10 @@ rule figure2:
         checkpoints=under("metrics/reestimate.checkpoints.csv"),
     output:
         pdf=under("figures/figure2.pdf"),
-        png=under("figures/figure2.png"),
+        png=reported("figure2", "png"),
         csv=under("figures/figure2.csv"),
+        caption=under("figures/figure2.txt"),
+        record=under("records/figure2.json"),
     log:
         under("logs/figures/figure2.log"),
     conda:
@@ -33,8 +35,10 @@ rule figure3:
         reestimate=under("metrics/reestimate.steps.csv"),
     output:
         pdf=under("figures/figure3.pdf"),
-        png=under("figures/figure3.png"),
+        png=reported("figure3", "png"),
         csv=under("figures/figure3.csv"),
+        caption=under("figures/figure3.txt"),
+        record=under("records/figure3.json"),
     log:
         under("logs/figures/figure3.log"),
     conda:

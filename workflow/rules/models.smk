@@ -6,7 +6,9 @@ rule model:
         **benchmark_files(),
         source=under("data/source.jsonl"),
     output:
-        directory(under("models/{model}")),
+        model=directory(under("models/{model}")),
+        usage=under("usage/model/{model}.json"),
+        record=under("records/model/{model}.json"),
     log:
         under("logs/models/{model}.log"),
     benchmark:

@@ -1,12 +1,22 @@
 """Priors: anchor, oracle, length, and the 2PL item bank."""
 
 
+localrules:
+    anchor_prior,
+    oracle_prior,
+    length_prior,
+    response_matrix,
+    item_bank,
+    bank_prior,
+
+
 rule anchor_prior:
     input:
         pool=under("data/pools/{pool}.jsonl"),
         responses=lambda wildcards: responses("anchor", wildcards.model, wildcards.pool),
     output:
         under("priors/{pool}/anchor.{model}.csv"),
+        record=under("records/priors/{pool}.anchor.{model}.json"),
     log:
         under("logs/priors/{pool}.anchor.{model}.log"),
     conda:
@@ -27,6 +37,7 @@ rule oracle_prior:
         ),
     output:
         under("priors/{pool}/oracle.{model}.csv"),
+        record=under("records/priors/{pool}.oracle.{model}.json"),
     log:
         under("logs/priors/{pool}.oracle.{model}.log"),
     conda:
@@ -50,6 +61,7 @@ rule length_prior:
     output:
         prior=under("priors/{pool}/length.{model}.csv"),
         lengths=under("priors/{pool}/length.{model}.lengths.csv"),
+        record=under("records/priors/{pool}.length.{model}.json"),
     log:
         under("logs/priors/{pool}.length.{model}.log"),
     conda:
@@ -76,6 +88,7 @@ rule response_matrix:
         ],
     output:
         under("irt/{pool}/response_matrix.csv"),
+        record=under("records/irt/{pool}.response_matrix.json"),
     log:
         under("logs/irt/{pool}.response_matrix.log"),
     conda:
@@ -96,6 +109,7 @@ rule item_bank:
     output:
         bank=under("irt/{pool}/item_bank.csv"),
         report=under("irt/{pool}/item_bank.json"),
+        record=under("records/irt/{pool}.item_bank.json"),
     log:
         under("logs/irt/{pool}.item_bank.log"),
     benchmark:
@@ -116,6 +130,7 @@ rule bank_prior:
         bank=under("irt/{pool}/item_bank.csv"),
     output:
         under("priors/{pool}/{bank}.csv"),
+        record=under("records/priors/{pool}.{bank}.json"),
     log:
         under("logs/priors/{pool}.{bank}.log"),
     wildcard_constraints:

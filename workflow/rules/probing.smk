@@ -1,12 +1,18 @@
 """Offline passes over a pool: reference, anchor, thinking, respondents."""
 
 
+localrules:
+    world,
+
+
 rule probe:
     input:
         model=lambda wildcards: kept_steps(wildcards.reference),
         pool=under("data/pools/{pool}.jsonl"),
     output:
-        under("responses/{pool}/{kind}.{reference}.parquet"),
+        responses=under("responses/{pool}/{kind}.{reference}.parquet"),
+        usage=under("usage/probe/{pool}.{kind}.{reference}.json"),
+        record=under("records/probe/{pool}.{kind}.{reference}.json"),
     log:
         under("logs/responses/{pool}.{kind}.{reference}.log"),
     benchmark:
@@ -14,7 +20,12 @@ rule probe:
     conda:
         environment
     threads: settings.engine.threads
+    resources:
+        gpu=settings.engine.gpus,
     params:
+        name=lambda wildcards: plans.pass_name(
+            settings, wildcards.kind, wildcards.reference, wildcards.pool
+        ),
         settings=lambda wildcards: plans.probe_settings(settings, wildcards.kind),
         model=lambda wildcards: model_folder(wildcards.reference),
         code=code_digest("thinkprior.stages.responses"),
@@ -30,7 +41,8 @@ rule world:
         reference=responses("reference", settings.campaigns["main"].policy, "pool250"),
         anchor=responses("anchor", settings.campaigns["main"].anchor, "pool250"),
     output:
-        under("world.csv"),
+        reported("world", "csv"),
+        record=under("records/world.json"),
     log:
         under("logs/world.log"),
     conda:

@@ -11,8 +11,9 @@ rule table1:
     input:
         metrics=under("metrics/main.csv"),
     output:
-        csv=under("tables/table1.csv"),
+        csv=reported("table1", "csv"),
         tex=under("tables/table1.tex"),
+        record=under("records/table1.json"),
     log:
         under("logs/tables/table1.log"),
     conda:
@@ -31,8 +32,9 @@ rule table2:
         metrics=under("metrics/reestimate.csv"),
         checkpoints=under("metrics/reestimate.checkpoints.csv"),
     output:
-        csv=under("tables/table2.csv"),
+        csv=reported("table2", "csv"),
         tex=under("tables/table2.tex"),
+        record=under("records/table2.json"),
     log:
         under("logs/tables/table2.log"),
     conda:
@@ -55,8 +57,8 @@ rule fixed_name:
     log:
         under("logs/fixed/{name}.{ending}.log"),
     wildcard_constraints:
-        name=r"table\d+|figure\d+|world|timing",
-        ending="tex|csv|pdf|png",
+        name="|".join(fixed_names.NAMES),
+        ending="tex|csv|pdf|png|md|html",
     conda:
         environment
     message:

@@ -15,6 +15,8 @@ rule train:
         timings=f"{run_folder()}/timings.parquet",
         manifest=f"{run_folder()}/manifest.json",
         checkpoints=directory(f"{run_folder()}/checkpoints"),
+        usage=under("usage/train/{campaign}.{arm}.{seed}.json"),
+        record=under("records/train/{campaign}.{arm}.{seed}.json"),
     log:
         under("logs/train/{campaign}.{arm}.{seed}.log"),
     benchmark:

@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.priors:make_bank_prior",
-    snakemake.log[0],
+    snakemake,
     sharpening=snakemake.params.sharpening,
     pool=snakemake.input.pool,
     bank=snakemake.input.bank,

@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.rendering:render_figure2",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     metrics=snakemake.input.metrics,
     checkpoints=snakemake.input.checkpoints,

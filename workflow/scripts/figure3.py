@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.rendering:render_figure3",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     main=snakemake.input.main,
     reestimate=snakemake.input.reestimate,

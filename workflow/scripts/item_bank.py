@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.priors:fit_item_bank",
-    snakemake.log[0],
+    snakemake,
     pool=snakemake.input.pool,
     matrix=snakemake.input.matrix,
     bank=snakemake.output.bank,

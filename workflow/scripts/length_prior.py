@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.priors:make_length_prior",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     pool=snakemake.input.pool,
     thinking=snakemake.input.thinking,

@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.metrics:gather_metrics",
-    snakemake.log[0],
+    snakemake,
     campaign=snakemake.wildcards.campaign,
     runs=snakemake.params.runs,
     groups=list(snakemake.input.get("groups", [])),

@@ -1,12 +1,14 @@
 """Train a miniature model."""
 
-from thinkprior.script import heavy
+from thinkprior.script import heavy, state_folder
 
 heavy(
     "thinkprior.stages.models:train_model",
-    snakemake.log[0],
+    snakemake,
     name=snakemake.wildcards.model,
     settings=snakemake.params.settings,
+    code=snakemake.params.code,
     held_out=list(snakemake.input),
-    directory=snakemake.output[0],
+    directory=snakemake.output.model,
+    state=state_folder(snakemake),
 )

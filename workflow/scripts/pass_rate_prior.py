@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.priors:make_pass_rate_prior",
-    snakemake.log[0],
+    snakemake,
     pool=snakemake.input.pool,
     responses=snakemake.input.responses,
     prior=snakemake.output[0],

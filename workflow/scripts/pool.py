@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.problems:make_pool",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     source=snakemake.input.source,
     benchmarks={k: v for k, v in snakemake.input.items() if k != "source"},

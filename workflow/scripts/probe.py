@@ -1,13 +1,15 @@
 """Probe a model on a pool."""
 
-from thinkprior.script import heavy
+from thinkprior.script import heavy, state_folder
 
 heavy(
     "thinkprior.stages.responses:probe_model",
-    snakemake.log[0],
-    name=f"{snakemake.wildcards.kind} {snakemake.wildcards.reference}",
+    snakemake,
+    name=snakemake.params.name,
     settings=snakemake.params.settings,
+    code=snakemake.params.code,
     model=snakemake.params.model,
     pool=snakemake.input.pool,
-    responses=snakemake.output[0],
+    responses=snakemake.output.responses,
+    state=state_folder(snakemake),
 )

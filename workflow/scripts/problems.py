@@ -4,8 +4,8 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.problems:make_problems",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     source=snakemake.output.source,
-    benchmarks={k: v for k, v in snakemake.output.items() if k != "source"},
+    benchmarks={k: v for k, v in snakemake.output.items() if k not in ("source", "record")},
 )

@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.priors:make_response_matrix",
-    snakemake.log[0],
+    snakemake,
     pool=snakemake.input.pool,
     responses=dict(zip(snakemake.params.respondents, snakemake.input.responses, strict=True)),
     matrix=snakemake.output[0],

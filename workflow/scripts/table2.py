@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.rendering:render_table2",
-    snakemake.log[0],
+    snakemake,
     settings=snakemake.params.settings,
     statistics=snakemake.params.statistics,
     metrics=snakemake.input.metrics,

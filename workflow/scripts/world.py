@@ -4,7 +4,7 @@ from thinkprior.script import light
 
 light(
     "thinkprior.stages.world:measure_world",
-    snakemake.log[0],
+    snakemake,
     group_size=snakemake.params.group_size,
     pool=snakemake.input.pool,
     reference=snakemake.input.reference,
