@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from thinkprior.errors import InputError
+
 
 @dataclass(frozen=True)
 class Lora:
@@ -42,15 +44,33 @@ def add_adapter(model: Any, lora: Lora, seed: int) -> Any:
 
 
 def load_adapter(model: Any, directory: Path) -> None:
-    """Replace the weights of a peft model's adapter by a saved adapter's."""
+    """Replace the weights of a peft model's adapter by a saved adapter's.
+
+    Raises:
+        InputError: when it is missing, damaged, or of another rank or model.
+    """
     from peft import set_peft_model_state_dict
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    outcome = set_peft_model_state_dict(model, load_file(directory / "adapter_model.safetensors"))
+    path = directory / "adapter_model.safetensors"
+    way_out = "Delete the run's folder and run Snakemake again: it is trained anew."
+    try:
+        weights = load_file(path)
+    except (FileNotFoundError, SafetensorError) as error:
+        raise InputError(f"{path}: no adapter, or a damaged one ({error}). {way_out}") from error
+    try:
+        outcome = set_peft_model_state_dict(model, weights)
+    except RuntimeError as error:
+        # Of torch, a line a layer.
+        first = next((line for line in str(error).splitlines() if "mismatch" in line), str(error))
+        raise InputError(
+            f"{path}: an adapter of another rank or model ({first.strip()}). {way_out}"
+        ) from error
     # A key that is missing would leave that layer's old weights in place without an error.
     stale = [key for key in outcome.missing_keys if "lora_" in key]
     if outcome.unexpected_keys or stale:
-        raise RuntimeError(
-            f"{directory}: the adapter does not fit the model: missing {stale}, "
-            f"unexpected {outcome.unexpected_keys}"
+        raise InputError(
+            f"{path}: the adapter does not fit the model: missing {stale[:5]}, unexpected "
+            f"{outcome.unexpected_keys[:5]}. {way_out}"
         )

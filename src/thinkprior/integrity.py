@@ -205,6 +205,8 @@ def check_pools(folder: Path) -> list[Finding]:
             findings.append(Finding("pools", str(pool), str(error)))
             continue
         for prior in sorted((folder / "priors" / pool.stem).glob("*.csv")):
+            if prior.name.endswith(".lengths.csv"):
+                continue
             try:
                 read_prior(prior, [problem.id for problem in problems])
             except (InputError, OSError) as error:

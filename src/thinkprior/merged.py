@@ -45,6 +45,9 @@ class MergedSampler:
         self.refresh()
         return self.engine.generate(prompts, samples, sampling, seeds)
 
+    def rest(self) -> None:
+        """See `thinkprior.rollouts.Engine.rest`; the copy stays where it is."""
+
     @torch.no_grad()
     def refresh(self) -> None:
         """Bring the copy up to date: W + (alpha / r) B A for every layer with an adapter."""

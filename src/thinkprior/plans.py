@@ -6,9 +6,11 @@ artifacts stale that depend on it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from thinkprior.configuration import Configuration, split_reference
+from thinkprior.errors import InputError
 
 MADE_WITH_ANCHOR = {"anchor"}
 MADE_WITH_POLICY = {"length", "oracle"}
@@ -23,7 +25,39 @@ def data_settings(config: Configuration) -> dict[str, Any]:
         "benchmarks": {
             name: {"kind": benchmark.kind, "size": benchmark.size}
             for name, benchmark in config.data.benchmarks.items()
+            if benchmark.kind != "none"
         },
+    }
+
+
+def datasets(config: Configuration, origin: str) -> list[str]:
+    """Public data sets in use that come from an origin, `local` or `hub`, each once."""
+    data = config.data
+    found = [data.training_set] if data.source == origin else []
+    if data.benchmarks_from == origin:
+        found += [row.dataset for row in data.benchmarks.values() if row.dataset != "none"]
+    return list(dict.fromkeys(found))
+
+
+def dataset_settings(config: Configuration) -> dict[str, Any]:
+    """Settings of the problem files that are made of public data sets."""
+    data = config.data
+    return {
+        "seed": data.seed,
+        "training_set": data.training_set,
+        "benchmarks": {
+            name: {"dataset": benchmark.dataset, "size": benchmark.size}
+            for name, benchmark in data.benchmarks.items()
+            if benchmark.dataset != "none"
+        },
+    }
+
+
+def download_settings(config: Configuration) -> dict[str, Any]:
+    """Settings of the download of public data sets."""
+    return {
+        "lock": config.data.lock,
+        "datasets": {name: config.data.hub[name].model_dump() for name in datasets(config, "hub")},
     }
 
 
@@ -65,13 +99,33 @@ def probe_settings(config: Configuration, kind: str) -> dict[str, Any]:
     }
 
 
+def pass_name(config: Configuration, kind: str, reference: str, pool: str) -> str:
+    """Name of a pass over a pool, which also names its random streams.
+
+    A pass over another pool than that of the main campaign draws anew at the prompts that the two
+    pools share, as the anchor's over the larger pool must (Appendix E): only then is agreement of
+    the two a check.
+    """
+    anew = pool != config.campaigns["main"].pool
+    return f"{kind} {reference} over {pool}" if anew else f"{kind} {reference}"
+
+
+def engine_settings(config: Configuration) -> dict[str, Any]:
+    """Settings of the engine; those of an engine that is not in use are no part of them."""
+    engine = config.engine
+    settings = engine.model_dump(exclude={"name", "gpus", "vllm"})
+    if engine.name == "vllm" and engine.vllm is not None:
+        settings["vllm"] = engine.vllm.model_dump()
+    return settings
+
+
 def _reading(config: Configuration) -> dict[str, Any]:
     """How any pass reads problems, runs a model and grades."""
     return {
         "max_prompt_tokens": config.prompting.max_prompt_tokens,
         "template": config.prompting.template,
         "time_limit": config.verification.time_limit,
-        "engine": config.engine.model_dump(exclude={"name", "gpus"}),
+        "engine": engine_settings(config),
     }
 
 
@@ -110,7 +164,7 @@ def run_settings(config: Configuration, campaign: str, arm: str, seed: int) -> d
         "lora": training.lora.model_dump(),
         "template": config.prompting.template,
         "time_limit": config.verification.time_limit,
-        "engine": config.engine.model_dump(exclude={"name", "gpus"}),
+        "engine": engine_settings(config),
     }
     if row.prior != "uniform":
         settings["kappa"] = config.prior.kappa
@@ -168,6 +222,236 @@ def table_settings(config: Configuration, campaign: str) -> dict[str, Any]:
     }
 
 
+def protocol_settings(config: Configuration, campaign: str) -> dict[str, Any]:
+    """What the table of the evaluation protocol shows besides its scores."""
+    prompting = config.prompting
+    return {
+        **table_settings(config, campaign),
+        "campaign": campaign,
+        "benchmarks": {name: row.label for name, row in config.data.benchmarks.items()},
+        "confidence": config.statistics.confidence,
+        "protocol": {
+            "template": prompting.template,
+            "max_new_tokens": prompting.max_new_tokens,
+            "max_prompt_tokens": prompting.max_prompt_tokens,
+        },
+    }
+
+
+def calibration_settings(config: Configuration, template: str) -> dict[str, Any]:
+    """Settings of the calibration of one template."""
+    grid = config.calibration
+    return {
+        **_reading(config),
+        **grid.model_dump(include={"stops", "caps", "box_rules", "problems"}),
+        **grid.model_dump(include={"pool_problems", "pool_samples"}),
+        "template": grid.templates[template],
+        "seed": config.data.seed,
+        "temperature": config.prompting.temperature,
+    }
+
+
+def calibration_table_settings(config: Configuration) -> dict[str, Any]:
+    """What the calibration table shows besides its cells."""
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "benchmark": config.data.benchmarks[config.calibration.benchmark].label,
+        "pool": config.campaigns["main"].pool,
+        "confidence": config.statistics.confidence,
+    }
+
+
 def policies(config: Configuration) -> set[str]:
     """Names of the models that some campaign trains."""
     return {split_reference(campaign.policy)[0] for campaign in config.campaigns.values()}
+
+
+def passes(config: Configuration, runs: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """The passes over the pools that the priors of some runs rest on, each once.
+
+    Args:
+        config: the configuration.
+        runs: campaign and arm of the runs.
+
+    Returns:
+        Pool, kind (as in `probe_settings`) and model reference of each, grouped by kind.
+    """
+    found: list[tuple[str, str, str]] = []
+    for name, arm in runs:
+        campaign, prior = config.campaigns[name], config.arms[arm].prior
+        pool = campaign.pool
+        if prior in MADE_WITH_ANCHOR:
+            found.append((pool, "anchor", campaign.anchor))
+        elif prior in MADE_WITH_POLICY:
+            found.append((pool, "reference", campaign.policy))
+            if prior == "length":
+                found.append((pool, "thinking", config.probing.thinking_model))
+        elif prior != "uniform":
+            found += [(pool, "respondent", reference) for reference in respondents(config)]
+    kinds = ("anchor", "reference", "thinking", "respondent")
+    return sorted(dict.fromkeys(found), key=lambda one: kinds.index(one[1]))
+
+
+FIRST_BATCHES = ("online_np", OURS)
+"""The arms whose first batches Figure 1 holds side by side."""
+
+
+def pool_settings(config: Configuration) -> dict[str, Any]:
+    """What Table 5, Appendix B and Figure 1 show of the main campaign's pool and its priors."""
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "campaign": "main",
+        "group_size": config.training.group_size,
+        "kappa": config.prior.kappa,
+        "epsilon": config.prior.epsilon,
+        "reference_samples": config.probing.reference_samples,
+        "anchor_samples": config.probing.anchor_samples,
+        "thinking_cap": config.probing.thinking_max_new_tokens,
+        "confidence": config.statistics.confidence,
+        "first_batch_arms": list(FIRST_BATCHES),
+    }
+
+
+def first_batch_run(
+    runs: Mapping[str, Sequence[tuple[str, int]]],
+) -> tuple[str, int, list[str]]:
+    """The run of each arm whose first batch Figure 1 draws.
+
+    Args:
+        runs: (arm, seed) of the finished runs by campaign, the preferred campaign first.
+
+    Returns:
+        The first campaign and seed that both arms have, and the arms; else the first that one of
+        them has. Without any such run, the preferred campaign, seed 0 and no arm.
+    """
+    for least in (len(FIRST_BATCHES), 1):
+        for campaign, of_campaign in runs.items():
+            for seed in sorted({seed for _, seed in of_campaign}):
+                arms = [arm for arm in FIRST_BATCHES if (arm, seed) in of_campaign]
+                if len(arms) >= least:
+                    return campaign, seed, arms
+    return next(iter(runs)), 0, []
+
+
+BACKBONES = ("backbone_main", "backbone_general", "backbone_small", "backbone_rerun")
+ANCHORS = ("anchor_small", "anchor_medium", "anchor_large")
+HORIZONS = ("horizon", "horizon_kl")
+LARGE_POOL = "large_pool"
+
+
+def check_campaigns(config: Configuration) -> None:
+    """Refuse a configuration without a campaign that a table or figure is of.
+
+    Raises:
+        InputError: naming those that are missing.
+    """
+    needed = ("main", "reestimate", *BACKBONES, *ANCHORS, *HORIZONS, LARGE_POOL)
+    if missing := [name for name in needed if name not in config.campaigns]:
+        raise InputError(
+            f"campaigns: {', '.join(missing)} missing. Each table and figure is of campaigns with "
+            "fixed names; give one fewer arms, seeds or steps to make it small."
+        )
+
+
+def anchor_priors(config: Configuration) -> dict[str, str]:
+    """Prior of each campaign of Table 3(b): its pool and file name, without the ending."""
+    return {
+        name: f"{config.campaigns[name].pool}/{prior_name(config, name, OURS)}" for name in ANCHORS
+    }
+
+
+def robustness_settings(config: Configuration) -> dict[str, Any]:
+    """What Table 3 and Appendix D show besides their metrics: campaigns with labels, the scale."""
+    campaigns, pools = config.campaigns, config.data.pools
+
+    def shown(name: str, label: str) -> dict[str, Any]:
+        return {"campaign": name, "label": label, "seeds": list(campaigns[name].seeds)}
+
+    def model_label(name: str, reference: str) -> str:
+        return campaigns[name].label or config.models[split_reference(reference)[0]].label
+
+    def kl_label(name: str) -> str:
+        beta = campaigns[name].kl_beta
+        return f"β = {beta:g}" if beta else "no KL"
+
+    prompts = pools[campaigns[LARGE_POOL].pool].size
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "backbones": [shown(name, model_label(name, campaigns[name].policy)) for name in BACKBONES],
+        "anchors": [shown(name, model_label(name, campaigns[name].anchor)) for name in ANCHORS],
+        "horizons": [shown(name, kl_label(name)) for name in HORIZONS],
+        "horizon_steps": campaigns[HORIZONS[0]].steps,
+        "large_pool": {
+            **shown(LARGE_POOL, f"pool of {prompts}"),
+            "prompts": prompts,
+            "times_larger": prompts / pools[campaigns["main"].pool].size,
+        },
+    }
+
+
+def composition_settings(config: Configuration) -> dict[str, Any]:
+    """What Table 4 shows besides its metrics."""
+    training = config.training
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "labels": _labels(config, "dapo", "thinkprior_dapo"),
+        "steps": config.campaigns["main"].steps,
+        "batch_prompts": training.batch_prompts,
+        "most_rounds": training.most_refill_rounds,
+        "hardware": _hardware(config),
+    }
+
+
+def windows_settings(config: Configuration) -> dict[str, Any]:
+    """What the table of window rates shows besides its metrics."""
+    main = config.campaigns["main"]
+    return {
+        **table_settings(config, "main"),
+        "reestimate_arms": list(config.campaigns["reestimate"].arms),
+        "steps": main.steps,
+        "pools": {
+            name: config.data.pools[config.campaigns[name].pool].size
+            for name in ("main", "reestimate")
+        },
+    }
+
+
+def appendix_e_settings(config: Configuration) -> dict[str, Any]:
+    """What Appendix E shows besides its metrics."""
+    campaign = config.campaigns["large_pool"]
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "labels": _labels(config, "thinkprior", "online_np"),
+        "benchmarks": {name: row.label for name, row in config.data.benchmarks.items()},
+        "steps": campaign.steps,
+        "pool": config.data.pools[campaign.pool].size,
+    }
+
+
+def amortisation_settings(config: Configuration) -> dict[str, Any]:
+    """What the amortisation figures show besides what was measured."""
+    main = config.campaigns["main"]
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        "anchor": config.models[split_reference(main.anchor)[0]].label,
+        "samples": config.probing.anchor_samples,
+        "reference_samples": config.probing.reference_samples,
+        "pool": config.data.pools[main.pool].size,
+        "labels": _labels(config, "dapo", "thinkprior_dapo"),
+        "hardware": _hardware(config),
+    }
+
+
+def _labels(config: Configuration, *arms: str) -> list[str]:
+    return [config.arms[arm].label for arm in arms]
+
+
+def _hardware(config: Configuration) -> dict[str, Any]:
+    """What runs a job, as far as the configuration says."""
+    return {"device": config.engine.device, "threads": config.engine.threads}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
+from thinkprior.artifacts import WAY_OUT
 from thinkprior.errors import InputError
 
 
@@ -42,13 +43,15 @@ def read_prior(path: Path | str, problem_ids: Sequence[str]) -> NDArray[np.float
         # Ids stay as they are written: pandas would read "NA" or an empty one as a missing value.
         table = pd.read_csv(path, dtype={"problem_id": str}, keep_default_na=False)
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not readable as CSV: {error}") from None
+        raise InputError(f"{path}: not readable as CSV: {error}. {WAY_OUT}") from None
     for column in ("problem_id", "phi"):
         if column not in table:
-            raise InputError(f"{path}: no column {column!r}. A prior has problem_id and phi.")
+            raise InputError(
+                f"{path}: no column {column!r}; a prior has problem_id and phi. {WAY_OUT}"
+            )
     twice = table["problem_id"][table["problem_id"].duplicated()].tolist()
     if twice:
-        raise InputError(f"{path}: more than one row for {_some(twice)}.")
+        raise InputError(f"{path}: more than one row for {_some(twice)}. {WAY_OUT}")
     rows = dict(zip(table["problem_id"], table["phi"], strict=True))
     missing = [i for i in problem_ids if i not in rows]
     extra = sorted(set(rows) - set(problem_ids))
@@ -65,7 +68,9 @@ def read_prior(path: Path | str, problem_ids: Sequence[str]) -> NDArray[np.float
     values = pd.to_numeric(table["phi"], errors="coerce").to_numpy(dtype=np.float64)
     wrong = table["problem_id"][~((values >= 0) & (values <= 1))].tolist()
     if wrong:
-        raise InputError(f"{path}: phi must be a number in [0, 1]; it is not for {_some(wrong)}.")
+        raise InputError(
+            f"{path}: phi must be a number in [0, 1]; it is not for {_some(wrong)}. {WAY_OUT}"
+        )
     by_id = dict(zip(table["problem_id"], values, strict=True))
     return np.array([by_id[i] for i in problem_ids])
 

@@ -61,9 +61,9 @@ def probe(
         asked = problems[start : start + PROBLEMS_AT_ONCE]
         kept = f"{part}-{start:06d}"
         saved = None if state is None else state.get(kept)
-        if saved is not None:
+        if state is not None and saved is not None:
             rows += json.loads(saved)
-            report(f"{start + len(asked)}/{len(problems)} problems had been answered before")
+            state.report(f"{kept}: {len(asked)} problems had been answered before")
             continue
         answers = _answers(engine, verifier, asked, template, samples, sampling, name)
         if state is not None:

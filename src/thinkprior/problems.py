@@ -30,6 +30,9 @@ class Problem:
     subject: str | None = None
 
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def normalised_text(problem: str) -> str:
     """Text by which two problems count as the same: lower case, white space folded."""
     return re.sub(r"\s+", " ", problem).strip().lower()
@@ -82,15 +85,35 @@ def _parse(line: str, place: str) -> Problem:
         value = row.get(field)
         if not isinstance(value, str) or not value.strip():
             raise InputError(
-                f"{place}: field {field!r} must be a non-empty string, found {value!r}."
+                f"{place}: field {field!r} must be a non-empty string, found {_short(value)}."
+            )
+    if not row["id"].isprintable():
+        raise InputError(
+            f"{place}: id {row['id']!r} holds characters that do not print. Give "
+            "the problem another id."
+        )
+    for field in ("problem", "answer", "subject"):
+        if _LONE_SURROGATE.search(str(row.get(field))):
+            raise InputError(
+                f"{place}: field {field!r} holds half of a surrogate pair, which is no character. "
+                "Was the text cut off in the middle of one?"
             )
     level = row.get("level")
     if level is not None and (isinstance(level, bool) or not isinstance(level, int)):
-        raise InputError(f"{place}: field 'level' must be a whole number or null, found {level!r}.")
+        raise InputError(
+            f"{place}: field 'level' must be a whole number or null, found {_short(level)}."
+        )
     subject = row.get("subject")
     if subject is not None and not isinstance(subject, str):
-        raise InputError(f"{place}: field 'subject' must be a string or null, found {subject!r}.")
+        raise InputError(
+            f"{place}: field 'subject' must be a string or null, found {_short(subject)}."
+        )
     return Problem(row["id"], row["problem"], row["answer"], level, subject)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def check_disjoint(
@@ -104,7 +127,7 @@ def check_disjoint(
     """
     texts = {normalised_text(problem.problem): problem.id for problem in other}
     shared = [
-        f"{problem.id} = {texts[normalised_text(problem.problem)]}"
+        f"{problem.id!r} = {texts[normalised_text(problem.problem)]!r}"
         for problem in pool
         if normalised_text(problem.problem) in texts
     ]

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from thinkprior.printable import one_line
+
 
 class Progress:
     """Writes lines to a log file, and at most one every few seconds to standard error."""
@@ -27,6 +29,7 @@ class Progress:
 
     def line(self, text: str, *, show: bool = False) -> None:
         """Log a line; show it too when asked, or when nothing was shown for a while."""
+        text = one_line(text)
         self.file.write(f"{time.monotonic() - self.start:8.1f}s  {text}\n")
         if show or time.monotonic() - self.shown >= self.every:
             self.shown = time.monotonic()

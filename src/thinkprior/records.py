@@ -48,6 +48,5 @@ def write_record(
         "usage": dict(usage),
         "host": host(),
     }
-    Path(path).write_text(
-        json.dumps(record, indent=2, sort_keys=True, default=str) + "\n", encoding="utf-8"
-    )
+    # The order of the arguments' own mappings is that of a table's rows, so keys stay unsorted.
+    Path(path).write_text(json.dumps(record, indent=2, default=str) + "\n", encoding="utf-8")

@@ -69,3 +69,11 @@ class Engine(Protocol):
                 that is generated with it.
         """
         ...
+
+    def rest(self) -> None:
+        """Make room on the device: nothing is generated until the weights have changed.
+
+        Nothing to do for an engine that shares the trainer's weights. Weights that have changed
+        need no call: the next `generate` samples from the newest ones.
+        """
+        ...

@@ -2,7 +2,7 @@
 
 Faster than the library's own `generate` for rollouts, since the G samples of a prompt share its
 prefill, nothing is computed for a finished sequence once enough of a batch has finished, and the
-attention mask is made once a batch.
+layers are called without what the library does around them (`thinkprior.decoding`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from thinkprior.errors import InputError
+from thinkprior.decoding import Decoding, check_decodable
+from thinkprior.errors import InputError, NonFiniteError
 from thinkprior.rollouts import Completion, PromptCompletions, Sampling
 
 COMPACT_BELOW = 0.6
@@ -48,14 +49,17 @@ class TransformersEngine:
         self.batch_rows = batch_rows
         self.ends = end_tokens(model, tokenizer)
         self.device = next(model.parameters()).device
+        check_decodable(decoder(model))
+        ending = torch.zeros(head(model).weight.shape[0], dtype=torch.bool)
+        ending[sorted(self.ends)] = True
+        self.ending = ending.to(self.device)
+        self._tokens: dict[str, list[int]] = {}
 
     def generate(
         self, prompts: Sequence[str], samples: int, sampling: Sampling, seeds: Sequence[int]
     ) -> list[PromptCompletions]:
         """See `thinkprior.rollouts.Engine.generate`."""
-        tokens = [
-            ids[-sampling.max_prompt_tokens :] for ids in self.tokenizer(list(prompts))["input_ids"]
-        ]
+        tokens = [ids[-sampling.max_prompt_tokens :] for ids in self._tokenize(prompts)]
         # Prompts of like length go together, so that little of a batch is padding.
         order = sorted(range(len(tokens)), key=lambda index: (len(tokens[index]), index))
         results: list[PromptCompletions | None] = [None] * len(tokens)
@@ -63,12 +67,27 @@ class TransformersEngine:
         with torch.inference_mode():
             for start in range(0, len(order), per_batch):
                 chosen = order[start : start + per_batch]
-                batch = self._batch(
-                    [tokens[i] for i in chosen], samples, sampling, [seeds[i] for i in chosen]
-                )
+                try:
+                    batch = self._batch(
+                        [tokens[i] for i in chosen], samples, sampling, [seeds[i] for i in chosen]
+                    )
+                except NonFiniteError as error:
+                    raise NonFiniteError(
+                        f"{error}", sorted(chosen[place] for place in error.prompts)
+                    ) from None
                 for index, result in zip(chosen, batch, strict=True):
                     results[index] = result
         return [result for result in results if result is not None]
+
+    def rest(self) -> None:
+        """See `thinkprior.rollouts.Engine.rest`; the weights are the trainer's."""
+
+    def _tokenize(self, prompts: Sequence[str]) -> list[list[int]]:
+        """Token ids of prompts; those of a pool come again and again."""
+        new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._tokens]
+        if new:
+            self._tokens.update(zip(new, self.tokenizer(new)["input_ids"], strict=True))
+        return [self._tokens[prompt] for prompt in prompts]
 
     def _batch(
         self,
@@ -79,44 +98,39 @@ class TransformersEngine:
     ) -> list[PromptCompletions]:
         rows = len(prompts) * samples
         steps = sampling.max_new_tokens
-        width = max(map(len, prompts))
-        allowed = torch.zeros((len(prompts), width + steps), dtype=torch.bool)
-        ids = torch.zeros((len(prompts), width), dtype=torch.long)
-        for row, prompt in enumerate(prompts):
-            ids[row, width - len(prompt) :] = torch.tensor(prompt)
-            allowed[row, width - len(prompt) :] = True
-        lengths = torch.tensor([len(prompt) for prompt in prompts], device=self.device)
-        ids, allowed = ids.to(self.device), allowed.to(self.device)
         uniforms = self._uniforms(seeds, samples, sampling) if sampling.temperature > 0 else None
 
-        cache, logits = self._prefill(ids, allowed, lengths, width)
-        logits = logits.repeat_interleave(samples, 0)
+        decoding = Decoding(decoder(self.model), prompts, steps, self.device)
+        logits = self._head(decoding.start()).repeat_interleave(samples, 0)
         if samples > 1:
-            cache.batch_repeat_interleave(samples)
-        allowed = allowed.repeat_interleave(samples, 0)
-        positions = lengths.repeat_interleave(samples)
+            decoding.repeat(samples)
 
         drawn = torch.full((rows, steps), -1, dtype=torch.long, device=self.device)
         alive = torch.arange(rows, device=self.device)
-        ends = torch.tensor(sorted(self.ends), device=self.device)
         finished = torch.zeros(rows, dtype=torch.bool, device=self.device)
+        sound = torch.ones(rows, dtype=torch.bool, device=self.device)
         for step in range(steps):
-            token = _draw(
+            token, finite = _draw(
                 logits, sampling.temperature, None if uniforms is None else uniforms[alive, step]
             )
+            sound[alive] &= finite | finished
             drawn[alive, step] = torch.where(finished, -1, token)
-            finished = finished | torch.isin(token, ends)
+            finished = finished | self.ending[token]
             unfinished = int((~finished).sum())
             if unfinished == 0 or step == steps - 1:
                 break
             if unfinished < COMPACT_BELOW * len(finished):
                 keep = torch.nonzero(~finished)[:, 0]
-                cache.batch_select_indices(keep)
+                decoding.keep(keep)
                 alive, token, finished = alive[keep], token[keep], finished[keep]
-                allowed, positions = allowed[keep], positions[keep]
-            mask = allowed[:, None, None, : width + step + 1]
-            output = self._forward(token[:, None], mask, positions[:, None] + step, cache)
-            logits = self._head(output[:, -1])
+            logits = self._head(decoding.step(token))
+        # Once a batch: to ask after each token would make a GPU wait.
+        if not bool(sound.all()):
+            broken = torch.nonzero(~sound)[:, 0] // samples
+            raise NonFiniteError(
+                "the model gave a log-probability that is no finite number",
+                sorted(set(broken.tolist())),
+            )
         return self._collect(prompts, drawn.cpu().numpy(), samples)
 
     def _uniforms(self, seeds: list[int], samples: int, sampling: Sampling) -> torch.Tensor:
@@ -124,34 +138,6 @@ class TransformersEngine:
         shape = (samples, sampling.max_new_tokens)
         draws = [np.random.Generator(np.random.PCG64(seed)).random(shape) for seed in seeds]
         return torch.from_numpy(np.concatenate(draws)).to(self.device)
-
-    def _prefill(
-        self, ids: torch.Tensor, allowed: torch.Tensor, lengths: torch.Tensor, width: int
-    ) -> tuple[Any, torch.Tensor]:
-        from transformers import DynamicCache
-
-        cache = DynamicCache()
-        places = torch.arange(width, device=self.device)
-        positions = (places[None] - (width - lengths)[:, None]).clamp(min=0)
-        causal = places[None, :] <= places[:, None]
-        # A padded query row may see itself: a row without a key would give NaN.
-        mask = (causal[None] & allowed[:, None, :width]) | torch.eye(
-            width, dtype=torch.bool, device=self.device
-        )
-        hidden = self._forward(ids, mask[:, None], positions, cache)
-        return cache, self._head(hidden[:, -1])
-
-    def _forward(
-        self, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, cache: Any
-    ) -> torch.Tensor:
-        hidden: torch.Tensor = decoder(self.model)(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            cache=cache,
-            use_cache=True,
-        ).last_hidden_state
-        return hidden
 
     def _head(self, hidden: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = head(self.model)(hidden)
@@ -161,7 +147,10 @@ class TransformersEngine:
         self, prompts: list[list[int]], drawn: NDArray[np.int64], samples: int
     ) -> list[PromptCompletions]:
         rows = [row[row >= 0] for row in drawn]
-        texts = self.tokenizer.batch_decode(rows, skip_special_tokens=True)
+        # Lists, since the tokenizer would take arrays apart number by number.
+        texts = self.tokenizer.batch_decode(
+            [row.tolist() for row in rows], skip_special_tokens=True
+        )
         completions = [
             Completion(row, text, int(row[-1]) not in self.ends)
             for row, text in zip(rows, texts, strict=True)
@@ -200,15 +189,22 @@ def head(model: Any) -> Any:
     return causal_model(model).lm_head
 
 
-def _draw(logits: torch.Tensor, temperature: float, uniform: torch.Tensor | None) -> torch.Tensor:
+def _draw(
+    logits: torch.Tensor, temperature: float, uniform: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Greedy, or by inversion of the cumulative distribution at one uniform number a row.
 
     Inversion needs one random number a token whatever the vocabulary, and a row's token depends on
     that row alone.
+
+    Returns:
+        The tokens, and for each whether its row held finite numbers, both [rows].
     """
     if uniform is None:
-        return logits.argmax(-1)
+        token = logits.argmax(-1)
+        # NaN and infinity count as the greatest, so a row that holds one has it here.
+        return token, torch.isfinite(logits.gather(-1, token[:, None])[:, 0])
     cumulative = torch.softmax(logits.float() / temperature, -1).cumsum(-1, dtype=torch.float64)
-    targets = uniform[:, None] * cumulative[:, -1:]
-    drawn = torch.searchsorted(cumulative, targets, right=True)[:, 0]
-    return drawn.clamp(max=logits.shape[-1] - 1)
+    total = cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)[:, 0]
+    return drawn.clamp(max=logits.shape[-1] - 1), torch.isfinite(total[:, 0])

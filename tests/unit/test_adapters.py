@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from thinkprior.adapters import Lora, add_adapter, load_adapter
+from thinkprior.errors import InputError
 
 LORA = Lora(rank=4, alpha=8.0)
 
@@ -85,7 +86,7 @@ def test_an_adapter_that_lacks_a_layer_is_refused(model_directory: Path, tmp_pat
     path = tmp_path / "checkpoint" / "adapter_model.safetensors"
     kept = {name: w for name, w in load_file(path).items() if "layers.1" not in name}
     save_file(kept, path)
-    with pytest.raises(RuntimeError, match="does not fit"):
+    with pytest.raises(InputError, match="does not fit"):
         load_adapter(policy, tmp_path / "checkpoint")
 
 
@@ -104,5 +105,5 @@ def test_an_adapter_of_another_shape_is_refused(model_directory: Path, tmp_path:
     policy = add_adapter(load_model(model_directory), LORA, seed=0)
     policy.save_pretrained(tmp_path / "checkpoint")
     other = add_adapter(load_model(model_directory), Lora(rank=2, alpha=8.0), seed=0)
-    with pytest.raises(RuntimeError):
+    with pytest.raises(InputError, match="another rank"):
         load_adapter(other, tmp_path / "checkpoint")

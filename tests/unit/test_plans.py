@@ -52,7 +52,7 @@ WITH_A_PRIOR = {"thinkprior", "length", "oracle", "bank", "thinkprior_dapo"}
     [
         ("prior.kappa", 8, WITH_A_PRIOR),
         ("prior.epsilon", 0.01, WITH_A_PRIOR),
-        ("training.most_refill_rounds", 5, {"dapo", "thinkprior_dapo"}),
+        ("training.most_refill_rounds", 1, {"dapo", "thinkprior_dapo"}),
         ("training.group_size", 4, ARMS),
         ("training.batch_prompts", 4, ARMS),
         ("training.learning_rate", 0.1, ARMS),
@@ -108,7 +108,7 @@ def test_a_run_is_given_the_papers_plan() -> None:
         "checkpoint_every": 10,
         "groups_per_batch": 8,
         "sampling": {"temperature": 0.9, "max_new_tokens": 10, "max_prompt_tokens": 64},
-        "refill": {"discard_silent": True, "most_rounds": 4},
+        "refill": {"discard_silent": True, "most_rounds": 2},
     }
     assert settings["selector"] == "top_learnability"
     assert (settings["kappa"], settings["epsilon"]) == (4, 0.001)
@@ -186,3 +186,17 @@ def test_a_table_lists_its_arms_in_order() -> None:
         "thinkprior_dapo",
     ]
     assert (table["scale"], table["note"]) == ("small", "A small scale.")
+
+
+def test_priors_need_the_passes_they_are_read_from_each_once() -> None:
+    config = configuration()
+    runs = [("main", arm) for arm in ("bank", "thinkprior", "random", "length", "oracle")]
+    pool, main = config.campaigns["main"].pool, config.campaigns["main"]
+    assert plans.passes(config, runs) == [
+        (pool, "anchor", main.anchor),
+        (pool, "reference", main.policy),
+        (pool, "thinking", config.probing.thinking_model),
+        (pool, "respondent", "respondent@50"),
+        (pool, "respondent", "respondent@100"),
+    ]
+    assert plans.passes(config, [("main", "random"), ("main", "dapo")]) == []

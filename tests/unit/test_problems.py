@@ -20,8 +20,9 @@ from thinkprior.problems import (
 )
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda t: t.strip())
+ids = texts.filter(str.isprintable)
 problems = st.lists(
-    st.builds(Problem, texts, texts, texts, st.none() | st.integers(1, 5), st.none() | texts),
+    st.builds(Problem, ids, texts, texts, st.none() | st.integers(1, 5), st.none() | texts),
     min_size=1,
     max_size=5,
     unique_by=lambda problem: problem.id,
@@ -115,5 +116,5 @@ def test_a_pool_that_shares_problems_with_a_benchmark_is_refused() -> None:
         check_disjoint(pool, "pool.jsonl", bench, "math500.jsonl")
     message = str(caught.value)
     assert "pool.jsonl shares 7 problem(s) with math500.jsonl" in message
-    assert "p2 = b2, p3 = b3, p4 = b4, p5 = b5, p6 = b6 and 2 more" in message
+    assert "'p2' = 'b2', 'p3' = 'b3', 'p4' = 'b4', 'p5' = 'b5', 'p6' = 'b6' and 2 more" in message
     check_disjoint(pool[:2], "pool.jsonl", bench, "math500.jsonl")

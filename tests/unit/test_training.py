@@ -220,6 +220,9 @@ class SeedRecorder:
         self.calls.append((list(prompts), list(seeds)))
         return self.engine.generate(prompts, samples, sampling, seeds)
 
+    def rest(self) -> None:
+        self.engine.rest()
+
 
 def recorded(directory: Path, plan: TrainingPlan, checkpoints: Path) -> SeedRecorder:
     trainer = trainer_of(directory, plan, selector=Uniform())
@@ -357,6 +360,9 @@ class ScriptedEngine:
             tokens = np.array(self.tokenizer(prompt)["input_ids"])
             results.append(PromptCompletions(tokens, completions))
         return results
+
+    def rest(self) -> None:
+        """Nothing to make room for."""
 
 
 def scripted(directory: Path, plan: TrainingPlan, correct: Sequence[int]) -> Trainer:

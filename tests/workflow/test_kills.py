@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 
 APART = re.compile(r"(logs|benchmarks|usage|state)/|timings\.parquet$|manifest\.json$")
 """What may differ: what a job took, its log, and which processes worked on it."""
-RECOVERED = re.compile(r"(goes on after step \d+|\d+/\d+ problems had been answered before)")
+RECOVERED = re.compile(r"(goes on after step \d+|\S+: \d+ problems had been answered before)")
 MARK = "THINKPRIOR_TEST_OF_KILLS"
 
 
@@ -111,11 +111,13 @@ def states(project: Project) -> dict[str, str]:
     return found
 
 
-def log_of(project: Project, job: str) -> str:
+def log_of(project: Project, job: str, since: float = 0.0) -> str:
+    """Log of a job, if it was written after a time."""
     rule, *wildcards = job.split("/")
     folder = {"model": "models", "policy": "models", "probe": "responses"}.get(rule, rule)
     path = project.folder / RESULTS / "logs" / folder / (".".join(wildcards) + ".log")
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    fresh = path.exists() and path.stat().st_mtime >= since
+    return path.read_text(encoding="utf-8") if fresh else ""
 
 
 def outputs(project: Project) -> dict[str, bytes]:
@@ -171,7 +173,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
     done, runs_only = 0, True
     begin_again(project, whole, runs_only=runs_only)
     while True:
-        begin = time.monotonic()
+        begin, clock = time.monotonic(), time.time()
         process = start(project)
         if done < kills:
             work_begins(project, process)
@@ -187,7 +189,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
             process.wait()
         # What this sitting took up of what the kills before it had hit.
         for row in list(pending):
-            if found := RECOVERED.findall(log_of(project, row["job"])):
+            if found := RECOVERED.findall(log_of(project, row["job"], clock)):
                 row["recovered"] = found[-1]
             if found or row["state"] == "nothing yet":
                 pending.remove(row)

@@ -28,7 +28,7 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("src", "workflow", "profiles", "config", "envs"):
+        for name in ("src", "workflow", "profiles", "config", "envs", "resources", "docs"):
             shutil.copytree(
                 ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
             )
@@ -61,14 +61,6 @@ class Project:
         text = file.read_text(encoding="utf-8")
         assert old in text, f"{path} no longer holds {old!r}"
         file.write_text(text.replace(old, new), encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = Project(tmp_path_factory.mktemp("micro") / "project")
-    run = project.snakemake()
-    assert run.returncode == 0, run.stdout + run.stderr
-    return project.folder
 
 
 @pytest.fixture
@@ -105,6 +97,26 @@ def test_everything_is_there_and_names_its_scale(finished: Path) -> None:
         assert "Micro scale" in (finished / f"results/table{number}.tex").read_text("utf-8")
     table = pd.read_csv(finished / "results/table1.csv")
     assert set(table["scale"]) == {"micro"}
+
+
+@pytest.mark.skipif(
+    not (shutil.which("latexmk") and shutil.which("pdflatex")),
+    reason="latexmk and pdflatex are not installed (tests/install_optional.sh)",
+)
+def test_the_document_sets_every_table_and_figure(project: Project) -> None:
+    run = project.snakemake("results/paper.pdf")
+    assert run.returncode == 0, run.stdout + run.stderr
+    results = project.folder / "results" / "micro"
+    text = (results / "document" / "paper.tex").read_text(encoding="utf-8")
+    for table in (results / "tables").glob("*.tex"):
+        assert rf"\input{{../tables/{table.name}}}" in text
+    for figure in (results / "figures").glob("*.pdf"):
+        assert rf"{{../figures/{figure.name}}}" in text
+    log = (results / "document" / "paper.log").read_text(encoding="utf-8", errors="replace")
+    assert "Overfull" not in log
+    assert "LaTeX Warning" not in log  # such as a reference to a label that no table has
+    assert (project.folder / "results" / "paper.pdf").read_bytes().startswith(b"%PDF")
+    assert project.planned("results/paper.pdf") == []
 
 
 def test_economy_of_table_1_is_that_of_the_groups_logs(finished: Path) -> None:

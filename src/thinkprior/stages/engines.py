@@ -19,6 +19,8 @@ def start_engine(settings: Mapping[str, Any], model: Path | str) -> Engine:
         settings: the `engine` section.
         model: model directory.
     """
+    if "vllm" in settings:
+        return _vllm_engine(settings, model, None)
     return TransformersEngine(
         _load(settings, model), load_tokenizer(model), batch_rows=settings["batch_rows"]
     )
@@ -34,12 +36,31 @@ def policy_engine(
         model: model directory of the base.
         adapt: puts the adapter on the base model.
     """
+    if "vllm" in settings:
+        # In host memory until vLLM has taken its share of the card.
+        policy = adapt(_load({**settings, "device": "cpu"}, model))
+        return policy, _vllm_engine(settings, model, policy)
     base, tokenizer = _load(settings, model), load_tokenizer(model)
     plain = plain_copy(base) if settings["merged_sampler"] else None
     policy = adapt(base)
     if plain is None:
         return policy, TransformersEngine(policy, tokenizer, batch_rows=settings["batch_rows"])
     return policy, MergedSampler(plain, policy, tokenizer, batch_rows=settings["batch_rows"])
+
+
+def _vllm_engine(settings: Mapping[str, Any], model: Path | str, policy: Any) -> Engine:
+    from thinkprior.vllm_engine import VllmEngine, VllmSettings
+
+    return VllmEngine(
+        model,
+        load_tokenizer(model),
+        VllmSettings(**settings["vllm"]),
+        dtype=settings["dtype"],
+        device=settings["device"],
+        batch_rows=settings["batch_rows"],
+        threads=settings["threads"],
+        policy=policy,
+    )
 
 
 def _load(settings: Mapping[str, Any], model: Path | str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from thinkprior.artifacts import GROUPS, SCORES, STEPS, read_csv, read_parquet
 from thinkprior.errors import InputError
 from thinkprior.metrics import checkpoint_metrics, named, run_metrics, step_metrics
 
@@ -46,8 +47,8 @@ def gather_metrics(
         runs, groups, steps, scores, strict=True
     ):
         name = {"campaign": campaign, "arm": arm, "seed": seed}
-        group_log, score_table = pd.read_parquet(group_path), pd.read_csv(score_path)
-        rows.append({**name, **run_metrics(group_log, pd.read_parquet(step_path), score_table)})
+        group_log, score_table = read_parquet(group_path, GROUPS), read_csv(score_path, SCORES)
+        rows.append({**name, **run_metrics(group_log, read_parquet(step_path, STEPS), score_table)})
         by_step.append(named(step_metrics(group_log), name))
         by_checkpoint.append(named(checkpoint_metrics(group_log, score_table), name))
     pd.DataFrame(rows).to_csv(run_table, index=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from thinkprior.artifacts import read_csv
 from thinkprior.errors import InputError
 from thinkprior.item_response import (
     fit_two_parameter,
@@ -25,6 +26,12 @@ from thinkprior.randomness import stream
 
 def _ids(pool: Path | str) -> list[str]:
     return [problem.id for problem in read_problems(pool)]
+
+
+def _read_items(path: Path | str, columns: tuple[str, ...]) -> pd.DataFrame:
+    return read_csv(
+        path, ("problem_id", *columns), dtype={"problem_id": str}, keep_default_na=False
+    )
 
 
 def make_pass_rate_prior(pool: Path | str, responses: Path | str, prior: Path | str) -> None:
@@ -59,7 +66,7 @@ def make_length_prior(
     ids = _ids(pool)
     tokenizer = load_tokenizer(model)
     tokens, cut = thinking_lengths(
-        read_responses(thinking, ids),
+        read_responses(thinking, ids, ["text"]),
         ids,
         lambda text: len(tokenizer(text)["input_ids"]),
         settings["cap"],
@@ -104,7 +111,7 @@ def fit_item_bank(
         report: JSON that takes the fit's report and the control's.
     """
     ids = _ids(pool)
-    table = pd.read_csv(matrix, dtype={"problem_id": str})
+    table = _read_items(matrix, ("respondent", "correct", "trials"))
     wide = table.pivot(index="respondent", columns="problem_id", values=["correct", "trials"])
     if set(wide["correct"].columns) != set(ids):
         raise InputError(f"{matrix}: its items are not the problems of {pool}.")
@@ -141,6 +148,11 @@ def make_bank_prior(
 ) -> None:
     """The bank prior: response probability at the mean ability, its logit times `sharpening`."""
     ids = _ids(pool)
-    table = pd.read_csv(bank, dtype={"problem_id": str}).set_index("problem_id").loc[ids]
+    table = _read_items(bank, ("discrimination", "difficulty")).set_index("problem_id")
+    if list(table.index) != ids:
+        raise InputError(
+            f"{bank}: its items are not the problems of {pool} in their order. Delete it and run "
+            "Snakemake again."
+        )
     phi = response_probability(table["discrimination"].to_numpy(), table["difficulty"].to_numpy())
     write_prior(prior, ids, phi if sharpening == 1 else sharpen(phi, sharpening))

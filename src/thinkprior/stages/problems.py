@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from thinkprior.errors import InputError
 from thinkprior.pools import spread_sample
 from thinkprior.problems import (
     Problem,
@@ -61,7 +62,11 @@ def make_pool(
         benchmarks: benchmark name to its file.
         pool: file that takes the pool.
     """
-    problems = spread_sample(read_problems(source), settings["size"], settings["seed"])
+    found = read_problems(source)
+    try:
+        problems = spread_sample(found, settings["size"], settings["seed"])
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
     check_benchmarks(problems, str(pool), benchmarks)
     write_problems(pool, problems)
 

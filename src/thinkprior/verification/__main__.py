@@ -27,7 +27,11 @@ def read_pairs(path: Path) -> list[dict[str, object]]:
         InputError: A line is no JSON object, or lacks a gold or a prediction.
     """
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error}). Save the file as UTF-8.") from error
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -67,10 +71,10 @@ def main() -> int:
                 [str(row["gold"]) for row in rows], [as_response(row) for row in rows]
             )
     except (InputError, OSError) as error:
-        print(error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 2
     for row, verdict in zip(rows, verdicts, strict=True):
-        print(json.dumps({**row, "verdict": verdict}, ensure_ascii=False))
+        print(json.dumps({**row, "verdict": verdict}))
     counts = ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in Verdict)
     print(f"{counts}\n{report}", file=sys.stderr)
     expected = [

@@ -7,6 +7,7 @@ and another is started in its place.
 """
 
 import contextlib
+import logging
 import os
 import selectors
 import signal
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from thinkprior.errors import InstallationError
 from thinkprior.verification.messages import receive, send
 from thinkprior.verification.verdicts import CanaryError, Verdict
 
@@ -26,6 +28,8 @@ START_LIMIT = 120.0
 """Seconds that a worker may take to import math-verify, on a busy machine."""
 EXIT_LIMIT = 10.0
 """Seconds for a process that has ended its output to exit."""
+MOST_KILLS = 3
+"""Workers that may be killed from outside during a batch before that counts as an error."""
 PATIENCE = 12.0
 """A worker is killed after this many times its time limit by the clock, whatever it is doing."""
 
@@ -34,6 +38,9 @@ _CANARIES = (
     ("x^2+x-2", r"(x-1)(x+2)", Verdict.correct),
     ("x^2+x-2", r"(x-1)(x+3)", Verdict.wrong),
 )
+
+logger = logging.getLogger(__name__)
+
 _WORKER_MODULE = "thinkprior.verification.worker"
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -85,7 +92,9 @@ class _Worker:
     def kill(self) -> None:
         self.process.kill()
         self.process.wait()
-        self.input.close()
+        # What it was not there to read is still in the buffer, and closing tries to send it.
+        with contextlib.suppress(BrokenPipeError):
+            self.input.close()
         self.output.close()
 
 
@@ -102,6 +111,7 @@ class WorkerPool:
         self._time_limit = time_limit
         self._workers: list[_Worker] = []
         self._pid = os.getpid()
+        self._kills = 0
 
     def compare(self, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
         """Compare golds and answers with math-verify.
@@ -116,8 +126,9 @@ class WorkerPool:
 
         Raises:
             CanaryError: A known answer was graded wrong.
-            RuntimeError: A worker cannot be started.
+            InstallationError: A worker cannot be started.
         """
+        self._kills = 0
         if self._pid != os.getpid():
             # A forked child shares its parent's pipes; their messages would mix.
             self._workers, self._pid = [], os.getpid()
@@ -128,7 +139,7 @@ class WorkerPool:
         try:
             while waiting or any(w.task is not None for w in self._workers):
                 self._assign(pairs, waiting, outcomes)
-                self._collect(outcomes)
+                self._collect(waiting, outcomes)
         except BaseException:
             self.close()
             raise
@@ -155,9 +166,9 @@ class WorkerPool:
                     worker.task = waiting.popleft()
                     worker.ask(*pairs[worker.task])
             except BrokenPipeError:
-                self._lose(worker, outcomes)
+                self._lose(worker, waiting, outcomes)
 
-    def _collect(self, outcomes: list[Comparison | None]) -> None:
+    def _collect(self, waiting: deque[int], outcomes: list[Comparison | None]) -> None:
         """Wait for a message or a deadline, whichever comes first."""
         busy = [worker for worker in self._workers if not worker.idle]
         if not busy:
@@ -171,13 +182,13 @@ class WorkerPool:
             try:
                 message = cast(dict[str, object], receive(worker.output))
             except EOFError:
-                self._lose(worker, outcomes)
+                self._lose(worker, waiting, outcomes)
             else:
                 self._take(worker, message, outcomes)
         now = time.monotonic()
         for worker in busy:
             if worker not in answered and worker.deadline <= now:
-                self._lose(worker, outcomes, late=True)
+                self._lose(worker, waiting, outcomes, late=True)
 
     def _take(
         self, worker: _Worker, message: dict[str, object], outcomes: list[Comparison | None]
@@ -197,7 +208,12 @@ class WorkerPool:
             worker.task = None
 
     def _lose(
-        self, worker: _Worker, outcomes: list[Comparison | None], *, late: bool = False
+        self,
+        worker: _Worker,
+        waiting: deque[int],
+        outcomes: list[Comparison | None],
+        *,
+        late: bool = False,
     ) -> None:
         """Clear away a worker that is late or has died, and record what it was doing."""
         if not late:
@@ -207,12 +223,20 @@ class WorkerPool:
         worker.kill()
         self._workers.remove(worker)
         status = worker.process.returncode
+        if worker.ready and not late and status == -signal.SIGKILL and self._kills < MOST_KILLS:
+            # By someone else, such as a machine short of memory. It says nothing of the answer, and
+            # a verdict of error would make a run depend on it.
+            self._kills += 1
+            logger.warning("A worker was killed from outside; another takes its place.")
+            if worker.task is not None:
+                waiting.appendleft(worker.task)
+            return
         if late or status == -signal.SIGPROF:
             outcome = Comparison(Verdict.timeout, f"no answer in {self._time_limit:g} s")
         else:
             outcome = Comparison(Verdict.error, f"the worker died, exit status {status}")
         if not worker.ready:
-            raise RuntimeError(
+            raise InstallationError(
                 f"A verifier's worker did not start ({outcome.problem}); what it printed says why. "
                 "Is math-verify installed?"
             )

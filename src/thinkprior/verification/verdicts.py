@@ -3,6 +3,8 @@
 from dataclasses import astuple, dataclass
 from enum import StrEnum
 
+from thinkprior.errors import InstallationError
+
 
 class Verdict(StrEnum):
     """The verdict on one reply. Only ``correct`` earns the reward."""
@@ -40,5 +42,5 @@ class BatchReport:
         return BatchReport(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-class CanaryError(RuntimeError):
+class CanaryError(InstallationError):
     """The verifier graded a known answer wrong, so none of its verdicts can be trusted."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from thinkprior.errors import InputError
+from thinkprior.printable import one_line
 from thinkprior.verification.boxes import last_box
 from thinkprior.verification.exact import decide
 from thinkprior.verification.pool import WorkerPool
@@ -70,7 +71,7 @@ class Verifier:
         Raises:
             CanaryError: A known answer was graded wrong: nothing that this verifier says holds.
             InputError: The two sequences differ in length, or a gold is empty.
-            RuntimeError: A worker process cannot be started.
+            InstallationError: A worker process cannot be started.
         """
         if len(golds) != len(responses):
             raise InputError(
@@ -147,7 +148,7 @@ class Verifier:
                 gold, answer = pair
                 problems.append(
                     f"{outcome.verdict}: gold {gold[:100]!r}, answer {answer[:100]!r}: "
-                    f"{outcome.problem}"
+                    f"{one_line(outcome.problem)}"
                 )
             else:
                 # Time limits and errors are tried again: they may be the machine's.

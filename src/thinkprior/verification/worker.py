@@ -29,6 +29,10 @@ def main(seconds: float) -> None:
     """
     # Whatever a library prints must not end up among the messages.
     messages = os.fdopen(os.dup(1), "wb")
+    # A scheduler or a terminal sends these to every process of a job. A worker that died of one
+    # would count as an error; it ends when its parent closes its input, or kills it.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

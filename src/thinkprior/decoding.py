@@ -1,0 +1,216 @@
+"""Decoding a batch of sequences with a Qwen2 or Llama model's own layers.
+
+The library's forward pass spends most of a small model's time around its layers: masks and caches
+made anew, arguments checked, outputs packed. Here the layers' projections and norms are called
+directly, with the library's arithmetic; keys and values are written into memory that is laid out
+beforehand; and of the last layer only what the next token needs is computed for a prompt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from thinkprior.errors import InputError
+
+FAMILIES = ("qwen2", "llama")
+"""Model types whose layers are built as they are called here."""
+
+PROMPTS_AT_ONCE = 128
+"""Prompts that the model reads at once: more fall out of a processor's caches."""
+
+ROOM = 256
+"""Places for new tokens that are laid out at a time."""
+
+
+def check_decodable(decoder: Any) -> None:
+    """Refuse a model whose layers work otherwise than `Decoding` calls them.
+
+    Args:
+        decoder: the stack of layers below a language-model head.
+
+    Raises:
+        InputError: for another family, or a layer that sees a sliding window.
+    """
+    config = decoder.config
+    if config.model_type not in FAMILIES:
+        raise InputError(
+            f"the transformers engine samples from {' and '.join(FAMILIES)} models, not from "
+            f"{config.model_type}: choose another model."
+        )
+    if set(getattr(config, "layer_types", None) or ()) - {"full_attention"}:
+        raise InputError(
+            "the transformers engine samples from models without sliding windows only: choose "
+            "another model."
+        )
+
+
+class Decoding:
+    """Sequences that are being decoded, one a row: `start` once, then `step` for each token."""
+
+    def __init__(
+        self, decoder: Any, prompts: Sequence[Sequence[int]], most: int, device: torch.device
+    ) -> None:
+        """Lay out prompts, padded on the left.
+
+        Args:
+            decoder: the stack of layers below a language-model head, see `check_decodable`.
+            prompts: token ids of each prompt.
+            most: new tokens that a row gets at most.
+            device: where the model is.
+        """
+        self.decoder = decoder
+        self.room = min(most, ROOM)
+        self.filled = max(map(len, prompts))
+        self.paddings = [self.filled - len(prompt) for prompt in prompts]
+        ids = torch.zeros((len(prompts), self.filled), dtype=torch.long)
+        for row, (padding, prompt) in enumerate(zip(self.paddings, prompts, strict=True)):
+            ids[row, padding:] = torch.tensor(prompt)
+        self.ids = ids.to(device)
+        self.first = torch.tensor(self.paddings, device=device)
+        weight, config = decoder.embed_tokens.weight, decoder.config
+        self.layers = [_Layer(layer) for layer in decoder.layers]
+        size = (config.num_key_value_heads, 0, self.layers[0].head_size)
+        for layer in self.layers:
+            layer.keys = layer.values = weight.new_zeros((len(prompts), *size))
+        self.bias = weight.new_zeros((len(prompts), 1, 1, 0))
+        self.cosine = self.sine = weight.new_zeros((len(prompts), 1, 0, size[-1]))
+        self._lay_out(self.filled + self.room)
+
+    def start(self) -> torch.Tensor:
+        """Hidden state from which each prompt's first token is drawn, [rows, hidden]."""
+        rows = range(0, len(self.ids), PROMPTS_AT_ONCE)
+        return torch.cat([self._read(slice(row, row + PROMPTS_AT_ONCE)) for row in rows])
+
+    def step(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Hidden state after one more token a row: [rows] to [rows, hidden]."""
+        place, end = self.filled, self.filled + 1
+        if end > self.bias.shape[-1]:
+            self._lay_out(self.room)
+        self.filled = end
+        bias = self.bias[..., :end]
+        rotation = self.cosine[:, :, place:end], self.sine[:, :, place:end]
+        hidden = self.decoder.embed_tokens(tokens[:, None])
+        for layer in self.layers:
+            normed = layer.input_norm(hidden)
+            layer.keys[:, :, place:end], layer.values[:, :, place:end] = layer.project(
+                normed, *rotation
+            )
+            keys, values = layer.keys[:, :, :end], layer.values[:, :, :end]
+            hidden = layer.finish(hidden, layer.attend(normed, *rotation, keys, values, bias))
+        last: torch.Tensor = self.decoder.norm(hidden)[:, 0]
+        return last
+
+    def repeat(self, samples: int) -> None:
+        """Make `samples` rows of each, one after the other."""
+        self._change_rows(lambda tensor: tensor.repeat_interleave(samples, 0))
+
+    def keep(self, rows: torch.Tensor) -> None:
+        """Go on with these rows only, given by their numbers."""
+        self._change_rows(lambda tensor: tensor[rows])
+
+    def _change_rows(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        for layer in self.layers:
+            layer.keys, layer.values = change(layer.keys), change(layer.values)
+        self.first, self.bias = change(self.first), change(self.bias)
+        self.cosine, self.sine = change(self.cosine), change(self.sine)
+
+    def _lay_out(self, more: int) -> None:
+        """Make room for more tokens a row."""
+        start = self.bias.shape[-1]
+        places = torch.arange(start, start + more, device=self.first.device)
+        first = self.first[:, None]
+        # Padding sits at position 0; no token sees it.
+        cosine, sine = self.decoder.rotary_emb(self.bias, (places - first).clamp(min=0))
+        # The library negates half of a head and swaps the halves; here the sign is in the sine.
+        sine[..., : sine.shape[-1] // 2].neg_()
+        self.cosine = torch.cat([self.cosine, cosine[:, None]], 2)
+        self.sine = torch.cat([self.sine, sine[:, None]], 2)
+        bias = self.bias.new_zeros((len(first), more)).masked_fill_(places < first, -math.inf)
+        self.bias = torch.cat([self.bias, bias[:, None, None]], 3)
+        for layer in self.layers:
+            # Zeros, since whatever stood in unseen places would still be multiplied by 0.
+            shape = (*layer.keys.shape[:2], more, layer.keys.shape[3])
+            layer.keys = torch.cat([layer.keys, layer.keys.new_zeros(shape)], 2)
+            layer.values = torch.cat([layer.values, layer.values.new_zeros(shape)], 2)
+
+    def _read(self, rows: slice) -> torch.Tensor:
+        """Read some of the prompts: their keys and values, and the last token's hidden state."""
+        start, end = min(self.paddings[rows]), self.filled
+        places = slice(start, end)
+        bias = self.bias[rows, :, :, places]
+        unseen = torch.ones((end - start,) * 2, dtype=torch.bool, device=bias.device).triu(1)
+        bias = bias.masked_fill(unseen, -math.inf)
+        # A padded query may see itself: a row without a key would give NaN.
+        bias.diagonal(dim1=2, dim2=3).zero_()
+        rotation = self.cosine[rows, :, places], self.sine[rows, :, places]
+        hidden = self.decoder.embed_tokens(self.ids[rows, places])
+        for layer in self.layers:
+            normed = layer.input_norm(hidden)
+            keys, values = layer.project(normed, *rotation)
+            layer.keys[rows, :, places], layer.values[rows, :, places] = keys, values
+            if layer is self.layers[-1]:
+                hidden, normed, bias = hidden[:, -1:], normed[:, -1:], bias[:, :, -1:]
+                rotation = rotation[0][:, :, -1:], rotation[1][:, :, -1:]
+            hidden = layer.finish(hidden, layer.attend(normed, *rotation, keys, values, bias))
+        last: torch.Tensor = self.decoder.norm(hidden)[:, 0]
+        return last
+
+
+class _Layer:
+    """One layer's parts, and the keys and values of the batch: [rows, heads, places, head size]."""
+
+    keys: torch.Tensor
+    values: torch.Tensor
+
+    def __init__(self, layer: Any) -> None:
+        attention = layer.self_attn
+        self.input_norm = layer.input_layernorm
+        self.query, self.key, self.value = attention.q_proj, attention.k_proj, attention.v_proj
+        self.output, self.output_norm = attention.o_proj, layer.post_attention_layernorm
+        self.mlp = layer.mlp
+        self.head_size: int = attention.head_dim
+        self.scaling: float = attention.scaling
+        self.queries_a_key: int = attention.num_key_value_groups
+
+    def project(
+        self, normed: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of tokens."""
+        key = self._rotated(self._heads(self.key(normed)), cosine, sine)
+        return key, self._heads(self.value(normed))
+
+    def attend(
+        self,
+        normed: torch.Tensor,
+        cosine: torch.Tensor,
+        sine: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        bias: torch.Tensor,
+    ) -> torch.Tensor:
+        """What tokens take from those that they see."""
+        query = self._rotated(self._heads(self.query(normed)), cosine, sine)
+        if self.queries_a_key > 1:
+            keys = keys.repeat_interleave(self.queries_a_key, 1)
+            values = values.repeat_interleave(self.queries_a_key, 1)
+        return torch.nn.functional.scaled_dot_product_attention(
+            query, keys, values, attn_mask=bias, scale=self.scaling
+        )
+
+    def finish(self, hidden: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """The layer's output."""
+        hidden = hidden + self.output(seen.transpose(1, 2).flatten(2))
+        output: torch.Tensor = hidden + self.mlp(self.output_norm(hidden))
+        return output
+
+    def _heads(self, projected: torch.Tensor) -> torch.Tensor:
+        return projected.view(*projected.shape[:2], -1, self.head_size).transpose(1, 2)
+
+    def _rotated(
+        self, heads: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor
+    ) -> torch.Tensor:
+        return heads * cosine + heads.roll(self.head_size // 2, -1) * sine
