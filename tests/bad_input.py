@@ -27,9 +27,10 @@ def message_of(printed: str, *folders: Path) -> str:
     It may go on in indented lines, one a fault.
     """
     assert "Traceback" not in printed, printed
-    messages = re.findall(r"^error: .*(?:\n {2,}.*)*", printed, re.MULTILINE)
+    # Snakemake shows the log of a failed job besides, which holds it too.
+    messages = set(re.findall(r"^error: .*(?:\n {2,}.*)*", printed, re.MULTILINE))
     assert len(messages) == 1, printed
-    text = str(messages[0])
+    text = str(messages.pop())
     for folder in folders:
         text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
     return text

@@ -21,10 +21,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-
-from thinkprior.datasets import DATASETS
 from pydantic_core import PydanticCustomError
 
+from thinkprior.datasets import DATASETS
 from thinkprior.errors import InputError
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -40,8 +40,8 @@ def explained(error: BaseException, arguments: object) -> str | None:
     name = getattr(error, "filename", None)
     place = f"{name}: " if name else _fullest(arguments) if number in _SPACE else ""
     return (
-        f"{place}{os.strerror(number)}. {ADVICE[number]}, and start again: what was finished before "
-        "is kept."
+        f"{place}{os.strerror(number)}. {ADVICE[number]}, and start again: what was finished "
+        "before is kept."
     )
 
 

@@ -341,8 +341,12 @@ HORIZONS = ("horizon", "horizon_kl")
 LARGE_POOL = "large_pool"
 
 
-def check_campaigns(config: Configuration) -> None:
+def check_campaigns(config: Configuration, source: str) -> None:
     """Refuse a configuration without a campaign that a table or figure is of.
+
+    Args:
+        config: the configuration.
+        source: its file or files, for the message.
 
     Raises:
         InputError: naming those that are missing.
@@ -350,8 +354,8 @@ def check_campaigns(config: Configuration) -> None:
     needed = ("main", "reestimate", *BACKBONES, *ANCHORS, *HORIZONS, LARGE_POOL)
     if missing := [name for name in needed if name not in config.campaigns]:
         raise InputError(
-            f"campaigns: {', '.join(missing)} missing. Each table and figure is of campaigns with "
-            "fixed names; give one fewer arms, seeds or steps to make it small."
+            f"{source}: campaigns: {', '.join(missing)} missing. Each table and figure is of "
+            "campaigns with fixed names; give one fewer arms, seeds or steps to make it small."
         )
 
 

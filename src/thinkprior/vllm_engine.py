@@ -112,7 +112,7 @@ class VllmEngine:
         self.previous: dict[str, torch.Tensor] | None = None
         self.unchecked = False
         self.loaded = 0
-        self.folder = tempfile.TemporaryDirectory(prefix="thinkprior-adapters-")
+        self.folder: Path | None = None
         arguments: dict[str, Any] = {}
         if policy is not None:
             (lora,) = policy.peft_config.values()
@@ -189,12 +189,18 @@ class VllmEngine:
             )
         self._synchronise()
         self._wake()
-        outputs = self.llm.generate(
-            [{"prompt_token_ids": ids} for ids in tokens for _ in range(samples)],
-            [self._parameters(sampling, seed, i) for seed in seeds for i in range(samples)],
-            lora_request=self.lora,
-            use_tqdm=False,
-        )
+        try:
+            outputs = self.llm.generate(
+                [{"prompt_token_ids": ids} for ids in tokens for _ in range(samples)],
+                [self._parameters(sampling, seed, i) for seed in seeds for i in range(samples)],
+                lora_request=self.lora,
+                use_tqdm=False,
+            )
+        finally:
+            # Read by now. Not left to the engine's end: vLLM keeps references that outlive it.
+            if self.folder is not None:
+                shutil.rmtree(self.folder, ignore_errors=True)
+                self.folder = None
         drawn = [output.outputs[0] for output in outputs]
         scores = [_log_probabilities(one) for one in drawn]
         broken = {i // samples for i, score in enumerate(scores) if not np.isfinite(score).all()}
@@ -226,29 +232,31 @@ class VllmEngine:
             self.awake = True
 
     def _synchronise(self) -> None:
-        """Hand the adapter over if it is another than the one that was handed over last."""
+        """Hand the adapter over if it is another than the one that was handed over last.
+
+        After a sleep it is handed over again: what vLLM keeps of it then is not relied on.
+        """
         if self.policy is None:
             return
         now = {name: p for name, p in self.policy.named_parameters() if p.requires_grad}
-        if self.adapter and all(torch.equal(now[name], old) for name, old in self.adapter.items()):
+        changed = not self.adapter or any(
+            not torch.equal(now[name], old) for name, old in self.adapter.items()
+        )
+        if changed:
+            self.previous = self.adapter or None
+            self.adapter = {name: weight.detach().clone() for name, weight in now.items()}
+            self.unchecked = True
+        elif self.awake:
             return
-        self.previous = self.adapter or None
-        self.adapter = {name: weight.detach().clone() for name, weight in now.items()}
         self.loaded += 1
-        name, number, folder = self._identity(self.loaded)
-        shutil.rmtree(folder, ignore_errors=True)
-        self.policy.save_pretrained(folder)
-        for other in Path(self.folder.name).iterdir():
-            if other != folder:
-                shutil.rmtree(other)
-        self.lora = self._request(name, number, folder)
-        self.lora_name = name
-        self.unchecked = True
+        self.lora_name, number, self.folder = self._identity(self.loaded)
+        self.policy.save_pretrained(self.folder)
+        self.lora = self._request(self.lora_name, number, self.folder)
 
     def _identity(self, loaded: int) -> tuple[str, int, Path]:
         """Name, id and folder of the adapter that is handed over the `loaded`-th time: all new."""
         name = f"adapter-{loaded:06d}"
-        return name, loaded, Path(self.folder.name, name)
+        return name, loaded, Path(tempfile.mkdtemp(prefix=f"thinkprior-{name}-"))
 
     def _request(self, name: str, number: int, folder: Path) -> Any:
         from vllm.lora.request import LoRARequest

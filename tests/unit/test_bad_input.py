@@ -96,7 +96,7 @@ CONFIGURATIONS = [
     setting("a key left out", r"training\.group_size: missing", training__group_size=DELETE),
     setting("a word for a number", "learning_rate.*'fast'", training__learning_rate="fast"),
     setting("a number with a fraction for a count", "8.5", training__group_size=8.5),
-    setting("`yes` for a count", "batch_prompts: .*true or false.*found True", training__batch_prompts=True),
+    setting("`yes` for a count", "true or false.*found True", training__batch_prompts=True),
     setting("a list for a section", r"prior: .*found \[4\]", prior=[4]),
     setting("nothing for a section", "training: .*found None", training=None),
     setting("G = 1", r"training\.group_size: .*2, found 1", training__group_size=1),
@@ -124,7 +124,9 @@ CONFIGURATIONS = [
     setting("an unknown prior", "'oracle', found 'best'", arms__random__prior="best"),
     setting("an unknown selector", "'frozen_band', found 'x'", arms__random__selector="x"),
     setting("an unknown engine", "engine.name: .*found 'vlm'", engine__name="vlm"),
-    setting("a pool named as a path", r"pools\.\.\./x", data__pools={"../x": {"size": 9, "seed": 0}}),
+    setting(
+        "a pool named as a path", r"pools\.\.\./x", data__pools={"../x": {"size": 9, "seed": 0}}
+    ),
     setting("a template without a problem", "template: {problem}", prompting__template="Solve:"),
     setting(
         "a policy that is a respondent too",
@@ -470,11 +472,13 @@ def on_a_gpu(folder: Path) -> Attempt:
 
 MODELS = [
     with_model("no model", r"model: no config\.json there.*made or fetched anew", shutil.rmtree),
-    with_model("no weights", "model: it cannot be loaded: .*no file named", without("model.safetensors")),
+    with_model("no weights", "model: it cannot be loaded: .*no file named",
+               without("model.safetensors")),
     with_model("weights cut off", "model: it cannot be loaded", halved("model.safetensors")),
     with_model("weights without a layer", r"model: 3 weights .*layers\.1\.mlp", without_a_layer),
     with_model("no tokenizer", r"model: no tokenizer\.json there", without("tokenizer.json")),
-    with_model("a tokenizer cut off", r"tokenizer\.json: it cannot be loaded", halved("tokenizer.json")),
+    with_model("a tokenizer cut off", r"tokenizer\.json: it cannot be loaded",
+               halved("tokenizer.json")),
     with_model("a configuration cut off", "model: it cannot be loaded", halved("config.json")),
     Case("model", "an adapter of another rank", r"adapter_model\.safetensors: .*another rank",
          other_rank),

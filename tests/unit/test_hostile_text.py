@@ -23,8 +23,8 @@ from tests.unit.test_bad_input import one_run
 
 from thinkprior.errors import InputError
 from thinkprior.forkserver import run_here
-from thinkprior.priors import read_prior, write_prior
 from thinkprior.printable import LONGEST_LINE, lines, one_line
+from thinkprior.priors import read_prior, write_prior
 from thinkprior.probing import probe, read_responses
 from thinkprior.problems import Problem, read_problems, write_problems
 from thinkprior.progress import Progress
@@ -47,7 +47,7 @@ HOSTILE = [
     r"\input{/etc/passwd} \write18{touch PWNED} \immediate\write18{touch PWNED} 100% $x^2$ #1 & ~",
     "| a | [l](javascript:alert(1)) `c` **b** # h",
     "{{ 7 * 7 }} {% raw %} ${HOME} $(touch PWNED) `touch PWNED`; touch PWNED",
-    "=HYPERLINK(\"http://x\") ",
+    '=HYPERLINK("http://x") ',
     "x" * 20_000,
 ]
 NAMES = [

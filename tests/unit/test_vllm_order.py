@@ -29,6 +29,7 @@ class FakeVllm:
         self.events: list[str] = []
         self.parameters: list[Any] = []
         self.adapters: list[Any] = []
+        self.read: list[list[str]] = []
         self.started: dict[str, Any] = {}
 
     def LLM(self, **arguments: Any) -> FakeVllm:
@@ -44,6 +45,8 @@ class FakeVllm:
         self.events.append("generate")
         self.parameters += parameters
         self.adapters.append(lora_request)
+        if lora_request[2].exists():
+            self.read.append(sorted(p.name for p in lora_request[2].glob("adapter_*")))
         tokens = [5, 6, 1]
         scores = [{token: SimpleNamespace(logprob=-1.0)} for token in tokens]
         output = SimpleNamespace(token_ids=tokens, logprobs=scores)
@@ -119,6 +122,7 @@ def test_vllm_and_trainer_take_turns_on_one_card(
     # Another round of the same step: the same weights, not checked again.
     engine.generate(["ab"], 2, SAMPLED, [2])
     assert fake.events == ["trainer leaves", "wake", "generate"]
+    assert [name for name, *_ in fake.adapters] == ["adapter-000001", "adapter-000002"]
     engine.rest()
     engine.rest()
     assert fake.events[3:] == ["sleep 1", "trainer enters", "trainer enters"]
@@ -155,7 +159,8 @@ def test_each_change_has_a_new_name_id_and_folder(
     names, ids, folders = zip(*fake.adapters, strict=True)
     assert [len(set(values)) for values in (names, ids, folders)] == [3, 3, 3]
     assert fake.adapters[0] == fake.adapters[1]
-    assert [folder.exists() for folder in folders] == [False, False, False, True]
+    assert fake.read == [["adapter_config.json", "adapter_model.safetensors"]] * 3
+    assert not any(folder.exists() for folder in folders), "nothing is left behind"
     assert fake.started["max_lora_rank"] == 8, "the smallest rank of vLLM's that holds 4"
 
 

@@ -151,31 +151,60 @@ def write_table(rows: list[dict[str, Any]]) -> None:
         Path(table).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
-def begin_again(project: Project, whole: Project, *, runs_only: bool) -> None:
-    """Back to nothing, or to the point where all is done but the runs."""
+REMADE = {
+    "evaluations": ("runs/*/*/*/scores.csv", "runs/*/*/*/answers.parquet", "metrics"),
+    "runs": ("runs", "metrics"),
+    "everything": ("*",),
+}
+"""What is not there at the start: a campaign is killed in each of these parts of it."""
+
+
+def begin(project: Project, whole: Project, part: str) -> None:
+    """Put a project where everything is done but one part."""
     for name in ("results", ".snakemake"):
         shutil.rmtree(project.folder / name, ignore_errors=True)
-        if runs_only:
-            # Both keep their times, by which Snakemake sees what is done.
-            shutil.copytree(whole.folder / name, project.folder / name)
-    for name in ("runs", "metrics"):
-        shutil.rmtree(project.folder / RESULTS / name, ignore_errors=True)
+        # Both keep their times, by which Snakemake sees what is done.
+        shutil.copytree(whole.folder / name, project.folder / name)
+    for pattern in REMADE[part]:
+        for path in (project.folder / RESULTS).glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kills",
+    [
+        {"runs": 3, "evaluations": 2},
+        pytest.param({"runs": 25, "evaluations": 15, "everything": 10}, marks=pytest.mark.slow),
+    ],
+    ids=lambda kills: str(sum(kills.values())),
+)
 def test_killed_at_random_moments_it_ends_with_the_same_bytes(
-    whole: Project, tmp_path: Path, kills: int
+    whole: Project, tmp_path: Path, kills: dict[str, int]
 ) -> None:
-    moments = random.Random(kills)
+    moments = random.Random(str(kills))
     project = small(Project(tmp_path / "project"))
-    expected, rows = outputs(whole), []
+    rows: list[dict[str, Any]] = []
+    for part, count in kills.items():
+        left = count
+        while left:
+            # A part that is through before all of its kills were dealt is made once more.
+            begin(project, whole, part)
+            left -= killed_until_done(project, whole, left, moments, rows)
+    assert any("goes on after step" in row["recovered"] for row in rows)
+    assert any("answered before" in row["recovered"] for row in rows)
+
+
+def killed_until_done(
+    project: Project, whole: Project, most: int, moments: random.Random, rows: list[dict[str, Any]]
+) -> int:
+    """Start a campaign again and again until it is done; returns the kills that it took."""
+    mine: list[dict[str, Any]] = []
     pending: list[dict[str, Any]] = []
-    done, runs_only = 0, True
-    begin_again(project, whole, runs_only=runs_only)
-    while True:
-        begin, clock = time.monotonic(), time.time()
+    kills, ended = 0, False
+    while not ended:
+        begun, clock = time.monotonic(), time.time()
         process = start(project)
-        if done < kills:
+        if kills < most:
             work_begins(project, process)
             deadline = time.monotonic() + moments.uniform(0, 4)
             while process.poll() is None and time.monotonic() < deadline:
@@ -183,55 +212,45 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
         else:
             process.wait()
         ended = process.poll() is not None
-        if not ended:
-            done += 1
-            processes = kill(project)
-            process.wait()
+        processes = 0 if ended else kill(project)
+        process.wait()
         # What this sitting took up of what the kills before it had hit.
         for row in list(pending):
             if found := RECOVERED.findall(log_of(project, row["job"], clock)):
                 row["recovered"] = found[-1]
             if found or row["state"] == "nothing yet":
                 pending.remove(row)
-        if not ended:
-            hit = states(project)
-            for job, state in (hit or {"none": ""}).items():
-                row = {
-                    "kill": done,
-                    "seconds": round(time.monotonic() - begin, 1),
-                    "processes": processes,
-                    "job": job,
-                    "state": state,
-                    "recovered": "",
-                }
-                rows.append(row)
-                if hit:
-                    pending.append(row)
-            write_table(rows)
+        if ended:
             continue
-        output = (project.folder / "output.txt").read_text("utf-8")
-        assert process.returncode == 0, output
-        equal = outputs(project) == expected
-        for row in rows:
-            row.setdefault("equal", equal)
+        kills += 1
+        for job, state in (states(project) or {"none": "nothing yet"}).items():
+            row = {
+                "kill": len({row["kill"] for row in rows if row not in mine}) + kills,
+                "seconds": round(time.monotonic() - begun, 1),
+                "processes": processes,
+                "job": job,
+                "state": state,
+                "recovered": "",
+            }
+            for rows_of in (rows, mine, pending):
+                rows_of.append(row)
         write_table(rows)
-        assert sorted(outputs(project)) == sorted(expected)
-        assert [n for n, data in outputs(project).items() if data != expected[n]] == []
-        assert manifests(project) == manifests(whole)
-        assert states(project) == {}
-        if done >= kills:
-            break
-        # The campaign is through before all kills were dealt: another one.
-        runs_only = not runs_only
-        begin_again(project, whole, runs_only=runs_only)
-        pending.clear()
-    assert any(row["recovered"] for row in rows)
+    assert process.returncode == 0, (project.folder / "output.txt").read_text("utf-8")
+    made, expected = outputs(project), outputs(whole)
+    for row in mine:
+        row["equal"] = made == expected
+    write_table(rows)
+    assert sorted(made) == sorted(expected)
+    assert [name for name, data in made.items() if data != expected[name]] == []
+    assert manifests(project) == manifests(whole)
+    assert states(project) == {}
+    return kills
 
 
 def test_asked_to_end_it_ends_within_seconds_and_goes_on(whole: Project, tmp_path: Path) -> None:
     """SIGTERM to every process of a job, as from a scheduler."""
     project = small(Project(tmp_path / "project"))
-    begin_again(project, whole, runs_only=True)
+    begin(project, whole, "runs")
     process = start(project)
     steps = project.folder / RESULTS / "state" / "train"
     while process.poll() is None and not any(steps.rglob("step-*")):

@@ -9,8 +9,9 @@ from thinkprior.errors import InputError
 
 try:
     configuration.check_files(workflow.configfiles)
-    settings = configuration.parse(config, ", ".join(map(str, workflow.configfiles)))
-    plans.check_campaigns(settings)
+    sources = ", ".join(map(str, workflow.configfiles))
+    settings = configuration.parse(config, sources)
+    plans.check_campaigns(settings, sources)
 except InputError as error:
     # One message without Snakemake's traceback: the fault is in the file that it names.
     print(f"error: {error}", file=sys.stderr)
