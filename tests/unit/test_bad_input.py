@@ -286,7 +286,7 @@ def flipped(table: pd.DataFrame, path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
-def metrics(done: str, says: str, spoil: Callable[[Path], None]) -> Case:
+def metrics(done: str, says: str, spoil: Callable[[Path], object]) -> Case:
     """Gathers the metrics of a run whose groups log or scores are spoiled."""
 
     def prepare(folder: Path) -> Attempt:

@@ -173,6 +173,9 @@ class Says:
         answers = [Completion(tokens, text, False) for text in self.texts]
         return [PromptCompletions(tokens, answers) for _ in prompts]
 
+    def rest(self) -> None:
+        """Nothing to put to rest."""
+
 
 def test_answers_are_kept_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
