@@ -244,7 +244,9 @@ def in_place(engine: VllmEngine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     from vllm.lora.request import LoRARequest
 
     folder = tmp_path / "in-place"
-    monkeypatch.setattr(engine, "_identity", lambda loaded: ("in-place", 900_002, folder))
+    monkeypatch.setattr(
+        engine, "_identity", lambda loaded: (f"in-place {tmp_path}", 900_002, folder)
+    )
     monkeypatch.setattr(
         engine,
         "_request",
@@ -278,11 +280,12 @@ def test_in_place_loading_is_stale_through_the_prefix_cache_alone(
     # The same sabotage goes unseen on prompts shorter than a cache block: why ours are longer.
     in_place(engine, monkeypatch, tmp_path)
     short = [prompt[:60] for prompt in PROMPTS]
-    engine.generate(short, 1, SAMPLED, SEEDS)
-    stir(engine.policy, 2)
-    engine.generate(short, 1, SAMPLED, SEEDS)
+    for seed in (2, 3):
+        stir(engine.policy, seed)
+        engine.generate(short, 1, SAMPLED, SEEDS)
+    stir(engine.policy, 4)
     engine.generate(PROMPTS, 1, SAMPLED, SEEDS)
-    stir(engine.policy, 3)
+    stir(engine.policy, 5)
     with pytest.raises(DisagreementError):
         engine.generate(PROMPTS, 1, SAMPLED, SEEDS)
 
