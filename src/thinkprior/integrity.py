@@ -124,6 +124,24 @@ def check_covered(folder: Path, records: Sequence[Record]) -> list[Finding]:
     return findings
 
 
+def check_copies(results: Path, sources: Mapping[str, str]) -> list[Finding]:
+    """Files under fixed names that are the rendering of no scale.
+
+    Args:
+        results: the folder that holds the fixed names and the scales' folders.
+        sources: fixed name to what it is a copy of, under the folder of a scale.
+    """
+    findings = []
+    for name, source in sources.items():
+        copy = results / name
+        if not copy.is_file():
+            continue
+        digests = {file_digest(path) for path in results.glob(f"*/{source}")}
+        if file_digest(copy) not in digests:
+            findings.append(Finding("copies", str(copy), f"not the bytes of any scale's {source}"))
+    return findings
+
+
 def derive_again(records: Iterable[Record]) -> list[Finding]:
     """Calls what each record of a derived artifact called, and compares what comes out.
 

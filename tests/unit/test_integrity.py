@@ -10,6 +10,7 @@ import pytest
 from thinkprior.digest import file_digest
 from thinkprior.errors import InputError
 from thinkprior.integrity import (
+    check_copies,
     check_covered,
     check_files,
     check_pools,
@@ -256,6 +257,18 @@ def test_a_record_that_is_cut_off_is_found(scale: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8")[:50], encoding="utf-8")
     _, (found,) = read_records(scale / "records")
     assert found.where == str(path)
+
+
+def test_a_fixed_name_must_be_the_rendering_of_some_scale(scale: Path) -> None:
+    sources = {"lines.csv": "tables/lines.csv", "absent.csv": "tables/absent.csv"}
+    copy = scale.parent / "lines.csv"
+    copy.write_bytes((scale / "tables/lines.csv").read_bytes())
+    assert check_copies(scale.parent, sources) == []
+    copy.write_text("lines\n7\n", encoding="utf-8")
+    assert [finding.where for finding in check_copies(scale.parent, sources)] == [str(copy)]
+    # The same name may be of another scale.
+    write(scale.parent / "other/tables/lines.csv", "lines\n7\n")
+    assert check_copies(scale.parent, sources) == []
 
 
 def test_nothing_to_verify_says_so(tmp_path: Path) -> None:

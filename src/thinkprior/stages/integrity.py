@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from thinkprior.errors import InputError
+from thinkprior.fixed_names import SOURCES
 from thinkprior.integrity import (
     Finding,
+    check_copies,
     check_covered,
     check_files,
     check_pools,
@@ -35,6 +37,7 @@ def verify_scale(folder: str) -> None:
     derived = sum(bool(record.content.get("derived")) for record in records)
     checks: dict[str, Callable[[], list[Finding]]] = {
         f"checksums of what {len(records)} jobs read and wrote": lambda: check_files(records),
+        "copies under fixed names": lambda: check_copies(root.parent, SOURCES),
         "files that no record speaks for": lambda: check_covered(root, records),
         f"{derived} derived artifacts, made again": lambda: derive_again(records),
         "accuracies against the answers behind them": lambda: check_scores(root),
