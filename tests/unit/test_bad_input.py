@@ -504,7 +504,7 @@ def test_a_device_that_is_not_there(
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
-    failed("model", "a GPU that is not there", "engine.device: .*no GPU",
+    failed("device", "a GPU that is not there", "engine.device: .*no GPU",
            on_a_gpu(tmp_path), tmp_path, capfd)  # fmt: skip
 
 
@@ -781,4 +781,4 @@ def test_no_network(
 def test_the_page_is_what_the_tests_produced() -> None:
     if len({done for _, done, _ in ROWS}) < 30:
         pytest.skip("its rows come from the tests above: run all of this file together")
-    check_page("functions", ROWS)
+    check_page("functions", ROWS, ("device", "disk", "killed", "network"))

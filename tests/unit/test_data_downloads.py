@@ -118,7 +118,11 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with the extra `models`")
+    constants = pytest.importorskip(
+        "huggingface_hub.constants", reason="huggingface_hub comes with the extra `models`"
+    )
+    # Read when the library was imported, which another test may have done offline.
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     for name in ("HF_HUB_OFFLINE", "HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

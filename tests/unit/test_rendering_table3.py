@@ -371,7 +371,7 @@ def test_nothing_finished_and_spoiled_files_are_named(
     with pytest.raises(InputError, match="no run of Appendix D is finished"):
         render_appendix_d(settings, [], [], *out)
     spoiled = write(tmp_path / "spoiled.csv", pd.DataFrame({"campaign": ["horizon"]}))
-    with pytest.raises(InputError, match=r"spoiled\.csv: Appendix D needs its columns arm, seed"):
+    with pytest.raises(InputError, match=r"spoiled\.csv: no column 'arm', 'seed'"):
         render_appendix_d(settings, [spoiled], [], *out)
     broken = tmp_path / "manifest.json"
     broken.write_text('{"settings": {}}')
