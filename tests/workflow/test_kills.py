@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/proc/self/environ").exists(), reason="the processes of a campaign are found in /proc"
 )
 
-APART = re.compile(r"(logs|benchmarks|usage|state)/|timings\.parquet$|manifest\.json$")
+APART = re.compile(r"(logs|benchmarks|usage|records|state)/|timings\.parquet$|manifest\.json$")
 """What may differ: what a job took, its log, and which processes worked on it."""
 RECOVERED = re.compile(r"(goes on after step \d+|\S+: \d+ problems had been answered before)")
 MARK = "THINKPRIOR_TEST_OF_KILLS"

@@ -17,9 +17,15 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 MICRO = ROOT / "tests" / "workflow" / "micro.yaml"
 TARGETS = [
-    *(f"results/table{number}.{ending}" for number in (1, 2) for ending in ("tex", "csv")),
-    *(f"results/figure{number}.{ending}" for number in (2, 3) for ending in ("pdf", "png", "csv")),
-    "results/world.csv",
+    *(f"results/table{number}.{ending}" for number in range(1, 6) for ending in ("tex", "csv")),
+    *(
+        f"results/figure{number}.{ending}"
+        for number in (1, 2, 3)
+        for ending in ("pdf", "png", "csv")
+    ),
+    *(f"results/{name}.csv" for name in ("appendixB", "appendixD", "appendixE", "underestimated")),
+    *(f"results/{name}.csv" for name in ("windows", "amortisation", "cost", "protocol", "world")),
+    *("results/reproduction.csv", "results/claims.csv", "results/report.html"),
 ]
 
 
@@ -93,10 +99,43 @@ def trained(jobs: list[str]) -> set[str]:
 def test_everything_is_there_and_names_its_scale(finished: Path) -> None:
     for target in TARGETS:
         assert (finished / target).stat().st_size > 0, target
-    for number in (1, 2):
+    for number in range(1, 6):
         assert "Micro scale" in (finished / f"results/table{number}.tex").read_text("utf-8")
     table = pd.read_csv(finished / "results/table1.csv")
     assert set(table["scale"]) == {"micro"}
+    report = (finished / "results/report.html").read_text("utf-8")
+    assert "Micro scale" in report
+    assert "cannot show the table" not in report
+    assert "No record says" not in report
+
+
+def test_every_published_number_has_a_row(finished: Path) -> None:
+    published = pd.read_csv(finished / "resources/published/published.csv")
+    key = ["table", "setting", "arm", "metric"]
+    rows = pd.read_csv(finished / "results/reproduction.csv")
+    assert rows[key].equals(published[key])
+    assert rows["status"].notna().all()
+
+
+def test_snakemake_reports_too(project: Project) -> None:
+    run = project.snakemake("--report", "snakemake-report.html")
+    assert run.returncode == 0, run.stdout + run.stderr
+    text = (project.folder / "snakemake-report.html").read_text("utf-8")
+    for caption in ("table1", "figure1", "reproduction"):
+        assert f"{caption}." in text
+
+
+def test_what_is_there_is_what_its_records_say(project: Project) -> None:
+    sound = project.snakemake("verify")
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    path = project.folder / "results/micro/runs/main/random/seed0/groups.parquet"
+    kept, times = path.read_bytes(), path.stat()
+    path.write_bytes(kept[:100] + bytes([kept[100] ^ 1]) + kept[101:])
+    spoiled = project.snakemake("verify")
+    path.write_bytes(kept)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert spoiled.returncode != 0
+    assert "random/seed0/groups.parquet: not the bytes" in spoiled.stdout + spoiled.stderr
 
 
 @pytest.mark.skipif(
@@ -146,8 +185,15 @@ def test_kappa_reruns_the_arms_with_a_prior_and_no_other(project: Project) -> No
     project.values["prior"]["kappa"] = 8
     with_prior = {"prior_only", "length_prior", "thinkprior", "bank", "bank_sharp"}
     main = {f"main/{arm}/seed0" for arm in (*with_prior, "thinkprior_dapo")}
-    pair = {f"reestimate/thinkprior/seed{seed}" for seed in (0, 1)}
-    assert trained(project.planned()) == main | pair
+    ones = ("backbone_main", "backbone_general", "backbone_small", "backbone_rerun")
+    others = (*ones, "anchor_small", "anchor_medium", "anchor_large", "horizon_kl")
+    first = {f"{campaign}/thinkprior/seed0" for campaign in others}
+    pairs = {
+        f"{campaign}/thinkprior/seed{seed}"
+        for campaign in ("reestimate", "horizon", "large_pool")
+        for seed in (0, 1)
+    }
+    assert trained(project.planned()) == main | first | pairs
 
 
 def test_a_label_and_a_comment_train_nothing(project: Project) -> None:
@@ -160,7 +206,7 @@ def test_a_label_and_a_comment_train_nothing(project: Project) -> None:
 
 def test_the_code_of_the_loss_trains_again_and_can_be_accepted(project: Project) -> None:
     project.change("src/thinkprior/loss.py", "part.backward()", "(1.0 * part).backward()")
-    assert len(trained(project.planned())) == 15
+    assert len(trained(project.planned())) == 36
     # A change known to be harmless: the finished artifacts are accepted as they are.
     accepted = project.snakemake("--touch")
     assert accepted.returncode == 0, accepted.stdout + accepted.stderr
