@@ -190,7 +190,8 @@ def test_a_campaign_from_nothing(cluster: Cluster, reference: SlurmProject, tmp_
     for rule, row in jobs.items():
         assert row["JobState"] == "COMPLETED"
         assert (row["Account"], row["Partition"]) == ("all-of-us", "all")
-        assert ("gres/gpu=1" in row["TRES"]) == (rule in ("probe", "train", "evaluate"))
+        on_gpu = rule in ("probe", "train", "evaluate")
+        assert row.get("TresPerJob", "").endswith("gpu:1") == on_gpu
     assert (jobs["train"]["MinMemoryNode"], jobs["train"]["TimeLimit"]) == ("32000M", "08:00:00")
     assert (jobs["model"]["MinMemoryNode"], jobs["model"]["TimeLimit"]) == ("4000M", "01:00:00")
     # Neither profile finds anything to do in what the other made.

@@ -191,7 +191,9 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(
             begin(project, whole, part)
             left -= killed_until_done(project, whole, left, moments, rows)
     assert any("goes on after step" in row["recovered"] for row in rows)
-    assert any("answered before" in row["recovered"] for row in rows)
+    if kills["evaluations"] > 2:
+        # Two kills may both miss the half second in which an evaluation has some of its answers.
+        assert any("answered before" in row["recovered"] for row in rows)
 
 
 def killed_until_done(
