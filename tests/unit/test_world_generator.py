@@ -24,7 +24,7 @@ def texts(problems: list[Problem]) -> set[str]:
     return {normalised_text(problem.problem) for problem in problems}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "grade_school"])
 def test_each_template_gives_as_many_different_problems(kind: str) -> None:
     problems = generate(kind, 5, "some", 0, set())
     assert len(problems) == len(texts(problems)) == 5 * template_count(kind)

@@ -15,7 +15,7 @@ from thinkprior.problems import (
     read_problems,
     write_problems,
 )
-from thinkprior.world.generator import generate, template_count
+from thinkprior.world.generator import SOURCES, generate, template_count
 
 
 def make_problems(
@@ -24,12 +24,14 @@ def make_problems(
     """Generate the source of the pools and the benchmarks, all with different problems.
 
     Args:
-        settings: `seed`, `source_per_cell` and `benchmarks` (name to kind and size).
+        settings: `seed`, `source_per_cell`, `benchmarks` (name to kind and size), and `generator`
+            where the source is another than the miniature's world.
         source: file that takes the source.
         benchmarks: benchmark name to its file.
     """
     seed = settings["seed"]
-    problems = generate("math", settings["source_per_cell"], "source", seed, set())
+    kind = SOURCES[settings.get("generator", "world")]
+    problems = generate(kind, settings["source_per_cell"], "source", seed, set())
     write_problems(source, problems)
     taken = {normalised_text(problem.problem) for problem in problems}
     for name, path in benchmarks.items():

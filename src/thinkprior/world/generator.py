@@ -1,4 +1,4 @@
-"""Generated problems: a MATH-like source in seven subjects and five levels, and stand-ins."""
+"""Generated problems: sources in seven subjects and five levels, and stand-ins of benchmarks."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ from random import Random
 from thinkprior.errors import InputError
 from thinkprior.problems import Problem, normalised_text
 from thinkprior.randomness import stream_seed
+from thinkprior.world.grade_school import GRADE_SCHOOL
 from thinkprior.world.templates import COMBINED, MATH, WITH_UNITS, WORD_PROBLEMS, Draft, Template
 
 KINDS = ("math", "word_problems", "with_units", "combined")
-"""Kinds of generated problems: MATH-like; and the stand-ins for GSM8K, Minerva Math and
+"""Kinds of the miniature's problems: MATH-like; and the stand-ins for GSM8K, Minerva Math and
 OlympiadBench."""
+
+SOURCES = {"world": "math", "grade_school": "grade_school"}
+"""`data.generator` to the kind of problem that pools are drawn from: the miniature's MATH-like one,
+or word problems in English, for language models."""
+
+_BY_SUBJECT = {"math": MATH, "grade_school": GRADE_SCHOOL}
 
 
 def _templates(kind: str) -> list[tuple[str | None, int | None, Template]]:
     """(subject, level, template) of a kind, in a fixed order."""
-    if kind == "math":
+    if kind in _BY_SUBJECT:
         return [
             (subject, level, template)
-            for subject, by_level in MATH.items()
+            for subject, by_level in _BY_SUBJECT[kind].items()
             for level, template in enumerate(by_level, start=1)
         ]
     plain = {
@@ -32,7 +39,7 @@ def _templates(kind: str) -> list[tuple[str | None, int | None, Template]]:
 
 
 def template_count(kind: str) -> int:
-    """Number of templates of a kind; for math one a level x subject cell."""
+    """Number of templates of a kind; one a level x subject cell where it has subjects."""
     return len(_templates(kind))
 
 
@@ -54,7 +61,7 @@ def generate(
     """Distinct problems, `per_template` of each template of the kind.
 
     Args:
-        kind: one of `KINDS`.
+        kind: one of `KINDS` or of the values of `SOURCES`.
         per_template: how many problems of each template (of each level x subject cell for math).
         name: prefix of the ids; also names the random stream.
         seed: the world's seed.
