@@ -14,24 +14,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from thinkprior.checksums import file_digest as file_digest
+from thinkprior.checksums import remembered_digest
+
 PACKAGE = Path(__file__).parent
-
-
-def file_digest(path: Path | str) -> str:
-    """SHA-256 of a file, or of a directory's files and their names."""
-    path = Path(path)
-    if path.is_dir():
-        parts = [
-            f"{file.relative_to(path)} {file_digest(file)}"
-            for file in sorted(path.rglob("*"))
-            if file.is_file() and not file.name.startswith(".")
-        ]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    digest = hashlib.sha256()
-    with path.open("rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def settings_digest(settings: Mapping[str, Any]) -> str:
@@ -179,8 +165,8 @@ def write_manifest(
         "settings_digest": settings_digest(settings),
         "code_digest": code,
         "host": host(),
-        "inputs": {str(item): file_digest(item) for item in inputs},
-        "outputs": {Path(item).name: file_digest(item) for item in outputs},
+        "inputs": {str(item): remembered_digest(item) for item in inputs},
+        "outputs": {Path(item).name: remembered_digest(item) for item in outputs},
         **more,
     }
     Path(path).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="utf-8")

@@ -8,17 +8,21 @@ right is neither fetched again nor deleted.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import fnmatch
+import hashlib
 import json
 import os
 import shutil
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from thinkprior.digest import file_digest
+from thinkprior.checksums import file_digest, remembered_digest
 from thinkprior.errors import InputError
 
 T = TypeVar("T")
@@ -33,10 +37,11 @@ class Repository:
 
     Attributes:
         name: owner and name on the hub.
-        files: patterns of the files, such as `data/train-*.parquet`.
+        files: patterns of the files, such as `data/train-*.parquet`; each must have one.
         revision: a commit; empty for the one in the lock, or the newest where the lock has none.
         sha256: checksums that are known beforehand, by file.
-        kind: `dataset` or `model`.
+        kind: `dataset` or `model`. Of a model only files in the top folder are taken.
+        optional: patterns that need not have a file.
     """
 
     name: str
@@ -44,6 +49,12 @@ class Repository:
     revision: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
     kind: str = "dataset"
+    optional: tuple[str, ...] = ()
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """All patterns."""
+        return (*self.files, *self.optional)
 
 
 @dataclass(frozen=True)
@@ -64,14 +75,7 @@ class Lock:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._entries: dict[str, Any] = {}
-        if self.path.exists():
-            try:
-                self._entries = json.loads(self.path.read_text(encoding="utf-8"))
-            except (json.JSONDecodeError, UnicodeDecodeError) as error:
-                raise InputError(f"{path}: not JSON ({error}). Take it from the repository.") from (
-                    error
-                )
+        self._entries = self._read()
 
     def commit(self, repository: Repository) -> str:
         """The commit to fetch; empty where neither the repository nor the lock names one.
@@ -106,7 +110,8 @@ class Lock:
     def files(self, repository: Repository, commit: str) -> list[str]:
         """Files in the lock that the patterns ask for, where it has all of them; else none."""
         entry = self._entries.get(repository.name, {})
-        if entry.get("commit") != commit or set(repository.files) - set(entry.get("complete", [])):
+        complete = set(entry.get("complete", []))
+        if entry.get("commit") != commit or set(repository.patterns) - complete:
             return []
         return _matching(repository, entry["sha256"])
 
@@ -125,22 +130,44 @@ class Lock:
             sha256: checksums by file.
             complete: patterns all of whose files are there.
         """
-        known = self._entries.get(repository.name, {})
-        entry = {
-            "kind": repository.kind,
-            "commit": commit,
-            "complete": sorted({*known.get("complete", []), *complete}),
-            "sha256": {**known.get("sha256", {}), **sha256},
-        }
-        if known == entry:
-            return
-        self._entries[repository.name] = entry
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-        fresh.write_text(
-            json.dumps(self._entries, indent=2, sort_keys=True) + "\n", encoding="utf-8"
-        )
-        fresh.replace(self.path)
+        with self._alone():
+            self._entries = self._read()
+            known = self._entries.get(repository.name, {})
+            entry = {
+                "kind": repository.kind,
+                "commit": commit,
+                "complete": sorted({*known.get("complete", []), *complete}),
+                "sha256": {**known.get("sha256", {}), **sha256},
+            }
+            if known == entry:
+                return
+            self._entries[repository.name] = entry
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            fresh.write_text(
+                json.dumps(self._entries, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+            )
+            fresh.replace(self.path)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            entries: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{self.path}: not JSON ({error}). Take it from the repository."
+            ) from error
+        return entries
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other jobs, which download other repositories, from writing the file meanwhile."""
+        name = hashlib.sha256(os.fsencode(self.path.resolve())).hexdigest()[:16]
+        place = Path(tempfile.gettempdir()) / f"thinkprior-{os.getuid()}-{name}.lock"
+        with place.open("ab") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield
 
 
 def fetch(
@@ -168,26 +195,31 @@ def fetch(
     """
     commit = lock.commit(repository)
     names = lock.files(repository, commit) if commit else []
-    home = Path(folder) / repository.name.replace("/", "--")
-    if names and all(_is_right(home / commit / n, lock.checksum(repository, n)) for n in names):
+    home = place_of(repository, folder, commit)
+    if names and all(_is_right(home / n, lock.checksum(repository, n)) for n in names):
         # Needs no network: all that was ever fetched is there.
         report(f"{repository.name}: there, as in {lock.path}")
-        return Fetched(repository.name, commit, tuple(home / commit / name for name in names))
+        return Fetched(repository.name, commit, tuple(home / name for name in names))
     commit, listed = _tried(
         lambda: _listing(repository, commit, endpoint), repository, report, waits
     )
-    names = _matching(repository, listed)
+    names, home = _matching(repository, listed), place_of(repository, folder, commit)
     for pattern in repository.files:
-        if not fnmatch.filter(listed, pattern):
+        if not fnmatch.filter(names, pattern):
             some = ", ".join(sorted(listed)[:20])
-            raise InputError(
-                f"{repository.name} at {commit} has no file {pattern}. It has: {some}. "
+            advice = (
                 "Set the files in the configuration."
+                if repository.kind == "dataset"
+                else "Models are read from safetensors: choose another repository or revision, or "
+                "convert it and give the folder as `path`."
+            )
+            raise InputError(
+                f"{repository.name} at {commit} has no file {pattern}. It has: {some}. {advice}"
             )
     for name in names:
-        target, expected = home / commit / name, lock.checksum(repository, name)
+        target, expected = home / name, lock.checksum(repository, name)
         if target.exists():
-            found = file_digest(target)
+            found = remembered_digest(target)
             if expected in ("", found):
                 lock.record(repository, commit, {name: found})
                 continue
@@ -195,16 +227,34 @@ def fetch(
         checksum = _fetch_file(repository, commit, name, target, expected, report, endpoint, waits)
         lock.record(repository, commit, {name: checksum})
         report(f"{repository.name}: {name}, {target.stat().st_size:,} bytes, sha256 {checksum}")
-    lock.record(repository, commit, {}, repository.files)
-    return Fetched(repository.name, commit, tuple(home / commit / name for name in names))
+    lock.record(repository, commit, {}, repository.patterns)
+    return Fetched(repository.name, commit, tuple(home / name for name in names))
+
+
+def is_there(repository: Repository, folder: Path | str, lock: Lock) -> bool:
+    """Whether all files are there, as the lock has them; their bytes are not read."""
+    commit = lock.commit(repository)
+    names = lock.files(repository, commit) if commit else []
+    home = place_of(repository, folder, commit)
+    return bool(names) and all((home / name).is_file() for name in names)
+
+
+def place_of(repository: Repository, folder: Path | str, commit: str) -> Path:
+    """Where the files of a repository lie."""
+    return Path(folder) / repository.name.replace("/", "--") / commit
 
 
 def _matching(repository: Repository, names: Sequence[str] | Mapping[str, str]) -> list[str]:
-    return sorted(n for n in names if any(fnmatch.fnmatchcase(n, p) for p in repository.files))
+    return sorted(
+        name
+        for name in names
+        if (repository.kind == "dataset" or "/" not in name)
+        and any(fnmatch.fnmatchcase(name, pattern) for pattern in repository.patterns)
+    )
 
 
 def _is_right(path: Path, expected: str) -> bool:
-    return bool(expected) and path.is_file() and file_digest(path) == expected
+    return bool(expected) and path.is_file() and remembered_digest(path) == expected
 
 
 def _listing(repository: Repository, commit: str, endpoint: str | None) -> tuple[str, list[str]]:
@@ -298,10 +348,16 @@ def _tried(
     raise AssertionError
 
 
-OFFLINE = (
-    "the hub cannot be reached. Run `snakemake prefetch` on a machine with internet and a copy of "
-    "this folder, or set data.source: local and data.folder"
-)
+def _offline(repository: Repository) -> str:
+    other = (
+        "set data.source: local and data.folder"
+        if repository.kind == "dataset"
+        else "give the model's folder as `path` in the configuration"
+    )
+    return (
+        "the hub cannot be reached. Run `snakemake prefetch` on a machine with internet and a copy "
+        f"of this folder, or {other}"
+    )
 
 
 def _explained(error: Exception, repository: Repository) -> tuple[str, bool]:
@@ -311,7 +367,7 @@ def _explained(error: Exception, repository: Repository) -> tuple[str, bool]:
     page = f"https://huggingface.co/{'datasets/' if repository.kind == 'dataset' else ''}"
     page += repository.name
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return f"HF_HUB_OFFLINE is set. Unset it, or: {OFFLINE}", False
+        return f"HF_HUB_OFFLINE is set. Unset it, or: {_offline(repository)}", False
     if isinstance(error, errors.GatedRepoError):
         return (
             f"the repository is gated. Accept its terms at {page}, then `hf auth login` or set "
@@ -325,12 +381,12 @@ def _explained(error: Exception, repository: Repository) -> tuple[str, bool]:
     if isinstance(error, errors.RemoteEntryNotFoundError):
         return "a file is not there at this revision. Set `files` in the configuration", False
     if isinstance(error, errors.LocalEntryNotFoundError):
-        return OFFLINE, True
+        return _offline(repository), True
     if isinstance(error, errors.HfHubHTTPError):
         status = error.response.status_code if error.response is not None else 0
         return f"the hub answers with HTTP {status}", status in (0, 408, 429) or status >= 500
     if _is_network(error):
-        return f"{OFFLINE} ({type(error).__name__}: {error})", True
+        return f"{_offline(repository)} ({type(error).__name__}: {error})", True
     return "", False
 
 

@@ -13,6 +13,14 @@ from thinkprior.errors import InputError
 _WAY_OUT = "Delete the model's folder and run Snakemake again: it is made or fetched anew."
 
 
+def _way_out(path: Path) -> str:
+    """What to do about a model folder: a linked one is somebody's own, or a download."""
+    for folder in (path, path.parent):
+        if folder.is_symlink():
+            return f"It is a link to {folder.resolve()}: mend the model there, or fetch it anew."
+    return _WAY_OUT
+
+
 def load_tokenizer(directory: Path | str) -> Any:
     """The tokenizer of a model directory, padding on the left.
 
@@ -24,7 +32,7 @@ def load_tokenizer(directory: Path | str) -> Any:
     path = _checked(directory)
     for name in ("tokenizer_config.json", "tokenizer.json"):
         if not (path / name).exists():
-            raise InputError(f"{path}: no {name} there, so no tokenizer. {_WAY_OUT}")
+            raise InputError(f"{path}: no {name} there, so no tokenizer. {_way_out(path)}")
     settings = read_json(path / "tokenizer_config.json")
     generic = settings.get("tokenizer_class") in ("TokenizersBackend", "PreTrainedTokenizerFast")
     loader = PreTrainedTokenizerFast if generic else AutoTokenizer
@@ -54,7 +62,7 @@ def load_model(directory: Path | str, dtype: str = "float32", device: str = "cpu
     if wrong := sorted(map(str, (*info["missing_keys"], *info["mismatched_keys"]))):
         raise InputError(
             f"{path}: {len(wrong)} weights of its configuration are not in its files, such as "
-            f"{wrong[0]}. {_WAY_OUT}"
+            f"{wrong[0]}. {_way_out(path)}"
         )
     return model.to(device).eval()
 
@@ -82,11 +90,11 @@ def _loading(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         first = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise InputError(f"{path}: it cannot be loaded: {first}. {_WAY_OUT}") from error
+        raise InputError(f"{path}: it cannot be loaded: {first}. {_way_out(path)}") from error
 
 
 def _checked(directory: Path | str) -> Path:
     path = Path(directory)
     if not (path / "config.json").exists():
-        raise InputError(f"{path}: no config.json there, so no model. {_WAY_OUT}")
+        raise InputError(f"{path}: no config.json there, so no model. {_way_out(path)}")
     return path

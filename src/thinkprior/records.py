@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thinkprior.digest import file_digest, host, settings_digest
+from thinkprior.checksums import remembered_digest
+from thinkprior.digest import host, settings_digest
 
 
 def write_record(
@@ -43,8 +44,10 @@ def write_record(
         "settings_digest": settings_digest(arguments.get("settings", {})),
         "code_digest": code,
         "derived": derived,
-        "inputs": {str(item): file_digest(item) for item in inputs},
-        "outputs": {str(item): file_digest(item) for item in outputs if str(item) != str(path)},
+        "inputs": {str(item): remembered_digest(item) for item in inputs},
+        "outputs": {
+            str(item): remembered_digest(item) for item in outputs if str(item) != str(path)
+        },
         "usage": dict(usage),
         "host": host(),
     }

@@ -23,7 +23,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self, cast
 
-from thinkprior.digest import file_digest, host
+from thinkprior.checksums import remembered_digest
+from thinkprior.digest import host
 from thinkprior.errors import InputError
 
 FORMAT = b"thinkprior state 1\n"
@@ -50,7 +51,7 @@ def job_identity(
         "settings": settings,
         "code": code,
         "libraries": host()["libraries"],
-        "inputs": {role: file_digest(path) for role, path in inputs.items()},
+        "inputs": {role: remembered_digest(path) for role, path in inputs.items()},
     }
 
 

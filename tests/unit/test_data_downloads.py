@@ -6,6 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -74,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         hub.asked.append((self.command, self.path, range_))
         if hub.status:
             self.send(hub.status.pop(0), b"{}", body)
-        elif self.path.startswith("/api/datasets/"):
+        elif self.path.startswith(("/api/datasets/", "/api/models/")):
             info = {
                 "id": "owner/set",
                 "sha": hub.commit,
@@ -116,8 +117,9 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+@contextmanager
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub on this machine, which the hub's client is made to ask."""
     constants = pytest.importorskip(
         "huggingface_hub.constants", reason="huggingface_hub comes with the extra `models`"
     )
@@ -135,6 +137,12 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    with serving(monkeypatch) as server:
+        yield server
 
 
 def repository(**changes: object) -> Repository:

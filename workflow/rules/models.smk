@@ -31,5 +31,6 @@ rule model:
 # Every run waits for its policy, so policies come first.
 use rule model as policy with:
     wildcard_constraints:
-        model="|".join(sorted(plans.policies(settings))),
+        model="|".join(sorted(set(settings.models) & plans.policies(settings)))
+        or "none",
     priority: 1
