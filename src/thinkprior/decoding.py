@@ -15,9 +15,7 @@ from typing import Any
 import torch
 
 from thinkprior.errors import InputError
-
-FAMILIES = ("qwen2", "llama")
-"""Model types whose layers are built as they are called here."""
+from thinkprior.families import FAMILIES
 
 PROMPTS_AT_ONCE = 128
 """Prompts that the model reads at once: more fall out of a processor's caches."""
@@ -48,27 +46,71 @@ def check_decodable(decoder: Any) -> None:
         )
 
 
+FEWEST_SHARED = 16
+"""Tokens that all prompts of a call must begin with to have them computed once for all."""
+
+
+class Stem:
+    """What all prompts of a call begin with, such as the examples of a few-shot prompt, read once.
+
+    Attributes:
+        length: its tokens; each prompt has at least one more.
+        caches: keys and values of each layer, [1, heads, length, head size].
+    """
+
+    def __init__(self, decoder: Any, tokens: Sequence[int], device: torch.device) -> None:
+        """Read it.
+
+        Args:
+            decoder: the stack of layers, see `check_decodable`.
+            tokens: its token ids.
+            device: where the model is.
+        """
+        self.length = len(tokens)
+        alone = Decoding(decoder, [tokens], 0, device)
+        alone.start()
+        self.caches = [(layer.keys, layer.values) for layer in alone.layers]
+
+
+def shared_length(prompts: Sequence[Sequence[int]]) -> int:
+    """Tokens that all prompts begin with and that are worth sharing; the last is not among them."""
+    if len(prompts) < 2:
+        return 0
+    # What the first and the last in order share, all between them share.
+    first, last = min(map(tuple, prompts)), max(map(tuple, prompts))
+    most = min(map(len, prompts)) - 1
+    length = next((i for i in range(most) if first[i] != last[i]), most)
+    return length if length >= FEWEST_SHARED else 0
+
+
 class Decoding:
     """Sequences that are being decoded, one a row: `start` once, then `step` for each token."""
 
     def __init__(
-        self, decoder: Any, prompts: Sequence[Sequence[int]], most: int, device: torch.device
+        self,
+        decoder: Any,
+        prompts: Sequence[Sequence[int]],
+        most: int,
+        device: torch.device,
+        stem: Stem | None = None,
     ) -> None:
-        """Lay out prompts, padded on the left.
+        """Lay out prompts so that they end in the same place: stem, padding, the rest of a prompt.
 
         Args:
             decoder: the stack of layers below a language-model head, see `check_decodable`.
             prompts: token ids of each prompt.
             most: new tokens that a row gets at most.
             device: where the model is.
+            stem: what all prompts begin with, already read; None to read all of each prompt.
         """
         self.decoder = decoder
+        self.stem = 0 if stem is None else stem.length
         self.room = min(most, ROOM)
         self.filled = max(map(len, prompts))
         self.paddings = [self.filled - len(prompt) for prompt in prompts]
         ids = torch.zeros((len(prompts), self.filled), dtype=torch.long)
         for row, (padding, prompt) in enumerate(zip(self.paddings, prompts, strict=True)):
-            ids[row, padding:] = torch.tensor(prompt)
+            ids[row, self.stem + padding :] = torch.tensor(prompt[self.stem :])
         self.ids = ids.to(device)
         self.first = torch.tensor(self.paddings, device=device)
         weight, config = decoder.embed_tokens.weight, decoder.config
@@ -79,6 +121,10 @@ class Decoding:
         self.bias = weight.new_zeros((len(prompts), 1, 1, 0))
         self.cosine = self.sine = weight.new_zeros((len(prompts), 1, 0, size[-1]))
         self._lay_out(self.filled + self.room)
+        if stem is not None:
+            for layer, (keys, values) in zip(self.layers, stem.caches, strict=True):
+                layer.keys[:, :, : self.stem] = keys
+                layer.values[:, :, : self.stem] = values
 
     def start(self) -> torch.Tensor:
         """Hidden state from which each prompt's first token is drawn, [rows, hidden]."""
@@ -123,13 +169,15 @@ class Decoding:
         start = self.bias.shape[-1]
         places = torch.arange(start, start + more, device=self.first.device)
         first = self.first[:, None]
-        # Padding sits at position 0; no token sees it.
-        cosine, sine = self.decoder.rotary_emb(self.bias, (places - first).clamp(min=0))
+        # Of a position below what its place is; no token sees padding.
+        positions = torch.where(places < self.stem, places, (places - first).clamp(min=0))
+        cosine, sine = self.decoder.rotary_emb(self.bias, positions)
         # The library negates half of a head and swaps the halves; here the sign is in the sine.
         sine[..., : sine.shape[-1] // 2].neg_()
         self.cosine = torch.cat([self.cosine, cosine[:, None]], 2)
         self.sine = torch.cat([self.sine, sine[:, None]], 2)
-        bias = self.bias.new_zeros((len(first), more)).masked_fill_(places < first, -math.inf)
+        padding = (places >= self.stem) & (places < self.stem + first)
+        bias = self.bias.new_zeros((len(first), more)).masked_fill_(padding, -math.inf)
         self.bias = torch.cat([self.bias, bias[:, None, None]], 3)
         for layer in self.layers:
             # Zeros, since whatever stood in unseen places would still be multiplied by 0.
@@ -139,19 +187,25 @@ class Decoding:
 
     def _read(self, rows: slice) -> torch.Tensor:
         """Read some of the prompts: their keys and values, and the last token's hidden state."""
-        start, end = min(self.paddings[rows]), self.filled
+        start, end = self.stem + min(self.paddings[rows]), self.filled
         places = slice(start, end)
         bias = self.bias[rows, :, :, places]
         unseen = torch.ones((end - start,) * 2, dtype=torch.bool, device=bias.device).triu(1)
         bias = bias.masked_fill(unseen, -math.inf)
         # A padded query may see itself: a row without a key would give NaN.
         bias.diagonal(dim1=2, dim2=3).zero_()
+        if self.stem:
+            seen = bias.new_zeros((*bias.shape[:3], self.stem))
+            bias = torch.cat([seen, bias], 3)
         rotation = self.cosine[rows, :, places], self.sine[rows, :, places]
         hidden = self.decoder.embed_tokens(self.ids[rows, places])
         for layer in self.layers:
             normed = layer.input_norm(hidden)
             keys, values = layer.project(normed, *rotation)
             layer.keys[rows, :, places], layer.values[rows, :, places] = keys, values
+            if self.stem:
+                keys = torch.cat([layer.keys[rows, :, : self.stem], keys], 2)
+                values = torch.cat([layer.values[rows, :, : self.stem], values], 2)
             if layer is self.layers[-1]:
                 hidden, normed, bias = hidden[:, -1:], normed[:, -1:], bias[:, :, -1:]
                 rotation = rotation[0][:, :, -1:], rotation[1][:, :, -1:]
@@ -194,12 +248,16 @@ class _Layer:
     ) -> torch.Tensor:
         """What tokens take from those that they see."""
         query = self._rotated(self._heads(self.query(normed)), cosine, sine)
+        rows, heads, tokens, size = query.shape
         if self.queries_a_key > 1:
-            keys = keys.repeat_interleave(self.queries_a_key, 1)
-            values = values.repeat_interleave(self.queries_a_key, 1)
-        return torch.nn.functional.scaled_dot_product_attention(
+            # Heads that share keys stand as further queries of one head, so no key is copied.
+            query = query.reshape(rows, -1, self.queries_a_key * tokens, size)
+            if tokens > 1:
+                bias = bias.repeat(1, 1, self.queries_a_key, 1)
+        seen = torch.nn.functional.scaled_dot_product_attention(
             query, keys, values, attn_mask=bias, scale=self.scaling
         )
+        return seen.reshape(rows, heads, tokens, size)
 
     def finish(self, hidden: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """The layer's output."""

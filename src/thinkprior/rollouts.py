@@ -18,11 +18,13 @@ class Sampling:
         temperature: softmax temperature; 0 is greedy.
         max_new_tokens: cap on a completion, its end token included.
         max_prompt_tokens: a longer prompt is cut to its last so many tokens (Appendix F).
+        stop: texts that end a completion, besides the model's end token; see `thinkprior.stopping`.
     """
 
     temperature: float
     max_new_tokens: int
     max_prompt_tokens: int
+    stop: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ class Completion:
     """One sampled answer.
 
     Attributes:
-        tokens: token ids, the end token included where the model wrote one.
-        text: the decoded tokens without special tokens.
-        truncated: whether the cap ended it, not the model.
+        tokens: token ids, those included that end it.
+        text: the decoded tokens without special tokens, up to the first stop text.
+        truncated: whether the cap ended it, neither the model's end token nor a stop text.
     """
 
     tokens: NDArray[np.int64]

@@ -14,12 +14,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from thinkprior.decoding import Decoding, check_decodable
+from thinkprior.decoding import Decoding, Stem, check_decodable, shared_length
 from thinkprior.errors import InputError, NonFiniteError
-from thinkprior.rollouts import Completion, PromptCompletions, Sampling
+from thinkprior.rollouts import PromptCompletions, Sampling
+from thinkprior.stopping import completions_of, stopping_tokens, text_before
 
 COMPACT_BELOW = 0.6
 """Finished sequences are taken out of the batch once the unfinished fall below this share."""
+
+BLOCKS_FROM, BLOCK = 4096, 256
+"""Vocabularies from this size are drawn from block by block, of so many tokens."""
 
 
 def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
@@ -54,6 +58,7 @@ class TransformersEngine:
         ending[sorted(self.ends)] = True
         self.ending = ending.to(self.device)
         self._tokens: dict[str, list[int]] = {}
+        self._stopping: dict[tuple[str, ...], torch.Tensor] = {}
 
     def generate(
         self, prompts: Sequence[str], samples: int, sampling: Sampling, seeds: Sequence[int]
@@ -64,12 +69,18 @@ class TransformersEngine:
         order = sorted(range(len(tokens)), key=lambda index: (len(tokens[index]), index))
         results: list[PromptCompletions | None] = [None] * len(tokens)
         per_batch = max(1, self.batch_rows // samples)
+        shared = shared_length(tokens)
         with torch.inference_mode():
+            stem = Stem(decoder(self.model), tokens[0][:shared], self.device) if shared else None
             for start in range(0, len(order), per_batch):
                 chosen = order[start : start + per_batch]
                 try:
                     batch = self._batch(
-                        [tokens[i] for i in chosen], samples, sampling, [seeds[i] for i in chosen]
+                        [tokens[i] for i in chosen],
+                        samples,
+                        sampling,
+                        [seeds[i] for i in chosen],
+                        stem,
                     )
                 except NonFiniteError as error:
                     raise NonFiniteError(
@@ -89,18 +100,28 @@ class TransformersEngine:
             self._tokens.update(zip(new, self.tokenizer(new)["input_ids"], strict=True))
         return [self._tokens[prompt] for prompt in prompts]
 
+    def _stopping_tokens(self, stop: tuple[str, ...]) -> torch.Tensor:
+        """Which tokens of the vocabulary can end a stop text, [vocabulary]."""
+        if stop not in self._stopping:
+            stopping = torch.zeros_like(self.ending)
+            stopping[stopping_tokens(self.tokenizer, stop)] = True
+            self._stopping[stop] = stopping
+        return self._stopping[stop]
+
     def _batch(
         self,
         prompts: list[list[int]],
         samples: int,
         sampling: Sampling,
         seeds: list[int],
+        stem: Stem | None,
     ) -> list[PromptCompletions]:
         rows = len(prompts) * samples
         steps = sampling.max_new_tokens
         uniforms = self._uniforms(seeds, samples, sampling) if sampling.temperature > 0 else None
+        stopping = self._stopping_tokens(sampling.stop) if sampling.stop else None
 
-        decoding = Decoding(decoder(self.model), prompts, steps, self.device)
+        decoding = Decoding(decoder(self.model), prompts, steps, self.device, stem)
         logits = self._head(decoding.start()).repeat_interleave(samples, 0)
         if samples > 1:
             decoding.repeat(samples)
@@ -115,6 +136,10 @@ class TransformersEngine:
             )
             sound[alive] &= finite | finished
             drawn[alive, step] = torch.where(finished, -1, token)
+            if stopping is not None:
+                may_stop = torch.nonzero(stopping[token] & ~finished)[:, 0]
+                stopped = self._stopped(drawn[alive[may_stop], : step + 1], sampling.stop)
+                finished = finished.index_fill(0, may_stop[stopped], True)
             finished = finished | self.ending[token]
             unfinished = int((~finished).sum())
             if unfinished == 0 or step == steps - 1:
@@ -131,7 +156,13 @@ class TransformersEngine:
                 "the model gave a log-probability that is no finite number",
                 sorted(set(broken.tolist())),
             )
-        return self._collect(prompts, drawn.cpu().numpy(), samples)
+        return self._collect(prompts, drawn.cpu().numpy(), samples, sampling.stop)
+
+    def _stopped(self, drawn: torch.Tensor, stop: tuple[str, ...]) -> torch.Tensor:
+        """Which completions hold a stop text by now, [rows]."""
+        texts = self.tokenizer.batch_decode(drawn.tolist(), skip_special_tokens=True)
+        held = [text_before(text, stop) is not None for text in texts]
+        return torch.tensor(held, dtype=torch.bool, device=self.device)
 
     def _uniforms(self, seeds: list[int], samples: int, sampling: Sampling) -> torch.Tensor:
         """One uniform number a token, from each prompt's own stream: [rows, steps]."""
@@ -144,17 +175,15 @@ class TransformersEngine:
         return logits
 
     def _collect(
-        self, prompts: list[list[int]], drawn: NDArray[np.int64], samples: int
+        self,
+        prompts: list[list[int]],
+        drawn: NDArray[np.int64],
+        samples: int,
+        stop: tuple[str, ...],
     ) -> list[PromptCompletions]:
-        rows = [row[row >= 0] for row in drawn]
-        # Lists, since the tokenizer would take arrays apart number by number.
-        texts = self.tokenizer.batch_decode(
-            [row.tolist() for row in rows], skip_special_tokens=True
+        completions = completions_of(
+            [row[row >= 0] for row in drawn], self.tokenizer, self.ends, stop
         )
-        completions = [
-            Completion(row, text, int(row[-1]) not in self.ends)
-            for row, text in zip(rows, texts, strict=True)
-        ]
         return [
             PromptCompletions(
                 np.array(prompt, dtype=np.int64), completions[i * samples : (i + 1) * samples]
@@ -204,7 +233,32 @@ def _draw(
         token = logits.argmax(-1)
         # NaN and infinity count as the greatest, so a row that holds one has it here.
         return token, torch.isfinite(logits.gather(-1, token[:, None])[:, 0])
-    cumulative = torch.softmax(logits.float() / temperature, -1).cumsum(-1, dtype=torch.float64)
-    total = cumulative[:, -1:]
-    drawn = torch.searchsorted(cumulative, uniform[:, None] * total, right=True)[:, 0]
+    probabilities = torch.softmax(logits.float() / temperature, -1)
+    if probabilities.shape[-1] < BLOCKS_FROM:
+        drawn, total = _inverted(probabilities, uniform[:, None])
+        return drawn[:, 0], torch.isfinite(total[:, 0])
+    # First the block that holds the number, then the token in it: the sum over a large vocabulary
+    # is the dearest part of a draw, and the other blocks' need not be known token by token.
+    room = -probabilities.shape[-1] % BLOCK
+    blocks = torch.nn.functional.pad(probabilities, (0, room)).view(len(logits), -1, BLOCK)
+    sums = blocks.sum(-1)
+    block, total = _inverted(sums, uniform[:, None])
+    before = sums.double().cumsum(-1).gather(-1, block) - sums.gather(-1, block)
+    inside = blocks.gather(1, block[..., None].expand(-1, -1, BLOCK))[:, 0]
+    share = (uniform[:, None] * total - before) / sums.gather(-1, block)
+    token, _ = _inverted(inside, share.clamp(0, 1))
+    drawn = (block * BLOCK + token)[:, 0]
     return drawn.clamp(max=logits.shape[-1] - 1), torch.isfinite(total[:, 0])
+
+
+def _inverted(weights: torch.Tensor, uniform: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where each row's cumulative weight passes a share of their sum, and that sum, both [rows, 1].
+
+    Args:
+        weights: not negative, [rows, choices].
+        uniform: the shares, [rows, 1].
+    """
+    cumulative = weights.cumsum(-1, dtype=torch.float64)
+    total = cumulative[:, -1:]
+    drawn = torch.searchsorted(cumulative, uniform * total, right=True)
+    return drawn.clamp(max=weights.shape[-1] - 1), total

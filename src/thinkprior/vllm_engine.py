@@ -22,11 +22,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from thinkprior.agreement import CHECKED_TOKENS, TOLERANCES, Sampled, compare, require
+from thinkprior.agreement import (
+    CHECKED_TOKENS,
+    TOLERANCES,
+    Agreement,
+    Sampled,
+    compare,
+    require,
+)
 from thinkprior.errors import InputError, NonFiniteError
 from thinkprior.randomness import stream_seed
-from thinkprior.rollouts import Completion, PromptCompletions, Sampling
+from thinkprior.rollouts import PromptCompletions, Sampling
+from thinkprior.stopping import completions_of
 
 CHECKED_PROMPTS = 8
 """Prompts of which one completion is checked against the trainer."""
@@ -111,6 +120,7 @@ class VllmEngine:
         self.adapter: dict[str, torch.Tensor] = {}
         self.previous: dict[str, torch.Tensor] | None = None
         self.unchecked = False
+        self.agreements: list[Agreement] = []
         self.loaded = 0
         self.folder: Path | None = None
         arguments: dict[str, Any] = {}
@@ -187,6 +197,9 @@ class VllmEngine:
                 f"engine.vllm.max_model_len: {self.settings.max_model_len} is too short for "
                 f"{longest} tokens of prompt and completion; raise it to that."
             )
+        if sampling.stop:
+            # vLLM's own is not loaded: it would be chosen by the model's type.
+            self.llm.llm_engine.output_processor.tokenizer = self.tokenizer
         self._synchronise()
         self._wake()
         try:
@@ -208,7 +221,9 @@ class VllmEngine:
             raise NonFiniteError(
                 "the model gave a log-probability that is no finite number", sorted(broken)
             )
-        results = self._collect(tokens, [list(one.token_ids) for one in drawn], samples)
+        results = self._collect(
+            tokens, [np.array(one.token_ids, dtype=np.int64) for one in drawn], samples, sampling
+        )
         if self.unchecked:
             self._check(results, scores, samples, sampling.temperature)
         return results
@@ -274,18 +289,20 @@ class VllmEngine:
             # The ends of the transformers engine, in place of vLLM's own reading of the model.
             stop_token_ids=sorted(self.ends),
             ignore_eos=True,
-            detokenize=False,
+            stop=list(sampling.stop),
+            include_stop_str_in_output=True,
+            detokenize=bool(sampling.stop),
             logprobs=0,
         )
 
     def _collect(
-        self, prompts: list[list[int]], drawn: list[list[int]], samples: int
+        self,
+        prompts: list[list[int]],
+        drawn: list[NDArray[np.int64]],
+        samples: int,
+        sampling: Sampling,
     ) -> list[PromptCompletions]:
-        texts = self.tokenizer.batch_decode(drawn, skip_special_tokens=True)
-        completions = [
-            Completion(np.array(row, dtype=np.int64), text, row[-1] not in self.ends)
-            for row, text in zip(drawn, texts, strict=True)
-        ]
+        completions = completions_of(drawn, self.tokenizer, self.ends, sampling.stop)
         return [
             PromptCompletions(
                 np.array(prompt, dtype=np.int64), completions[i * samples : (i + 1) * samples]
@@ -311,7 +328,8 @@ class VllmEngine:
                 Sampled(
                     results[i].prompt_tokens,
                     results[i].completions[0].tokens[part],
-                    scores[i * samples][part],
+                    # A stop text may have left out what was drawn after it.
+                    scores[i * samples][: len(results[i].completions[0].tokens)][part],
                 )
                 for i in chosen
             ],
@@ -319,7 +337,7 @@ class VllmEngine:
             self.previous,
         )
         require(agreement, self.tolerance, self.lora_name)
-        self.agreement = agreement
+        self.agreements.append(agreement)
         self.unchecked = False
 
 
@@ -331,9 +349,16 @@ class _Base:
 
     def __init__(self, policy: Any, device: str) -> None:
         self.device = device
-        self.host = [(p, p.data.pin_memory()) for p in policy.parameters() if not p.requires_grad]
-        policy.to(device)
-        self.leave()
+        self.host: list[tuple[torch.Tensor, torch.Tensor]] = []
+        # Not all of it to the card and back: there is no room beside what vLLM has taken.
+        for parameter in policy.parameters():
+            if parameter.requires_grad:
+                parameter.data = parameter.data.to(device)
+            else:
+                parameter.data = parameter.data.pin_memory()
+                self.host.append((parameter, parameter.data))
+        for buffer in policy.buffers():
+            buffer.data = buffer.data.to(device)
 
     def enter(self) -> None:
         """Be on the card."""

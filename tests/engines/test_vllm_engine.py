@@ -28,6 +28,7 @@ from thinkprior.refill import Refill  # noqa: E402
 from thinkprior.rollouts import PromptCompletions, Sampling  # noqa: E402
 from thinkprior.selection import Uniform  # noqa: E402
 from thinkprior.training import Trainer, TrainingPlan  # noqa: E402
+from thinkprior.transformers_engine import TransformersEngine  # noqa: E402
 from thinkprior.verification import Verdict  # noqa: E402
 from thinkprior.vllm_engine import BATCHED_TOKENS, VllmEngine, VllmSettings  # noqa: E402
 
@@ -333,6 +334,43 @@ def test_long_prompts_are_cut_and_ends_are_kept(engine: VllmEngine) -> None:
         assert len(tokens) == 40 or not completion.truncated
         kept = [token for token in tokens if token > 1]
         assert completion.text == "".join(engine.tokenizer.convert_ids_to_tokens(kept))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 2.0])
+def test_stop_texts_end_completions_as_in_the_transformers_engine(
+    engine: VllmEngine, temperature: float
+) -> None:
+    samples = 6 if temperature else 1
+    other = TransformersEngine(engine.policy, engine.tokenizer, batch_rows=64)
+    free = engine.generate(PROMPTS, samples, Sampling(temperature, 32, 250), SEEDS)
+    texts = [c.text for result in free for c in result.completions]
+    # What some completions hold, over two tokens and one: both have to stop there.
+    longest = max(texts, key=len)
+    stop = (longest[len(longest) // 2 :][:2], longest[-2])
+    sampling = Sampling(temperature, 32, 250, stop)
+
+    def held(tokens: np.ndarray) -> list[str]:
+        shown = [token for token in tokens.tolist() if token > 1]
+        text = "".join(engine.tokenizer.convert_ids_to_tokens(shown))
+        return [one for one in stop if one in text]
+
+    stopped = engine.generate(PROMPTS, samples, sampling, SEEDS)
+    for before, after in zip(free, stopped, strict=True):
+        for whole, cut in zip(before.completions, after.completions, strict=True):
+            count = next(
+                (n for n in range(1, len(whole.tokens)) if held(whole.tokens[:n])),
+                len(whole.tokens),
+            )
+            ended = held(whole.tokens[:count])
+            assert cut.tokens.tolist() == whole.tokens[:count].tolist()
+            first = min([whole.text.find(text) for text in ended], default=len(whole.text))
+            assert cut.text == whole.text[:first]
+            assert cut.truncated is (not ended and whole.truncated)
+    assert sum(len(c.tokens) for r in stopped for c in r.completions) < sum(map(len, texts))
+    if not temperature:
+        theirs = other.generate(PROMPTS, 1, sampling, SEEDS)
+        assert tokens_of(theirs) == tokens_of(stopped)
+        assert [r.completions[0].text for r in theirs] == [r.completions[0].text for r in stopped]
 
 
 def test_more_prompts_than_a_forward_pass_holds(engine: VllmEngine) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from thinkprior import transformers_engine
+from thinkprior.decoding import Stem
 from thinkprior.errors import InputError
 from thinkprior.rollouts import PromptCompletions, Sampling
 from thinkprior.transformers_engine import TransformersEngine, end_tokens
@@ -134,12 +135,62 @@ def test_sampling_frequencies_are_the_tempered_softmax(
     assert_frequencies(second, next_token_probabilities(model, [*prompt, common], temperature))
 
 
+@pytest.mark.parametrize(("vocabulary", "block"), [(40, 7), (40, 8), (40, 64), (5000, 256)])
+def test_large_vocabularies_are_drawn_from_block_by_block(
+    monkeypatch: pytest.MonkeyPatch, vocabulary: int, block: int
+) -> None:
+    monkeypatch.setattr(transformers_engine, "BLOCKS_FROM", 2)
+    monkeypatch.setattr(transformers_engine, "BLOCK", block)
+    generator = torch.Generator().manual_seed(vocabulary + block)
+    logits = 2 * torch.randn(500, vocabulary, generator=generator)
+    logits[::3, :: block + 1] = -float("inf")  # never drawn
+    uniform = torch.rand(500, generator=generator, dtype=torch.float64)
+    uniform[:2] = torch.tensor([0.0, 1 - 1e-16], dtype=torch.float64)
+    drawn, finite = transformers_engine._draw(logits, 0.9, uniform)
+    shares = np.cumsum(torch.softmax(logits.double() / 0.9, -1).numpy(), -1)
+    expected = (shares / shares[:, -1:] <= uniform.numpy()[:, None]).sum(-1)
+    assert (drawn.numpy() == expected.clip(max=vocabulary - 1)).mean() > 0.99
+    assert bool(finite.all())
+    assert bool(torch.isfinite(logits.gather(1, drawn[:, None])).all())
+    logits[7, vocabulary // 2] = float("nan")
+    _, finite = transformers_engine._draw(logits, 0.9, uniform)
+    assert torch.nonzero(~finite)[:, 0].tolist() == [7]
+
+
 def test_a_low_temperature_is_greedy(model: Any, tokenizer: Any) -> None:
     engine = engine_of(model, tokenizer)
     cold = Sampling(1e-6, max_new_tokens=20, max_prompt_tokens=50)
     assert tokens_of(engine.generate(PROMPTS, 1, cold, SEEDS)) == tokens_of(
         engine.generate(PROMPTS, 1, GREEDY, SEEDS)
     )
+
+
+# --- Prompts that begin alike ---------------------------------------------------------------------
+
+FEW_SHOT = "1 + 1 is 2 and 2 + 3 is 5 "
+
+
+@pytest.mark.parametrize("batch_rows", [5, 10, 64])
+def test_prompts_that_begin_alike_have_their_beginning_read_once_a_call(
+    model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch, batch_rows: int
+) -> None:
+    prompts = [FEW_SHOT + prompt for prompt in PROMPTS]
+    stems: list[int] = []
+
+    def watched(layers: Any, tokens: list[int], device: Any) -> Any:
+        stems.append(len(tokens))
+        return Stem(layers, tokens, device)
+
+    monkeypatch.setattr(transformers_engine, "Stem", watched)
+    engine = engine_of(model, tokenizer, batch_rows)
+    together = tokens_of(engine.generate(prompts, 5, SAMPLED, SEEDS))
+    assert stems == [len(FEW_SHOT)]
+    alone = [
+        tokens_of(engine.generate([p], 5, SAMPLED, [s]))[0]
+        for p, s in zip(prompts, SEEDS, strict=True)
+    ]
+    assert stems == [len(FEW_SHOT)], "a single prompt has nothing to share"
+    assert alone == together
 
 
 # --- Ends and caps --------------------------------------------------------------------------------
