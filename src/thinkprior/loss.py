@@ -11,11 +11,15 @@ and no clipping, and log pi is untempered although the rollouts were sampled at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from thinkprior.packing import Group, PackedGroups, pack
 from thinkprior.transformers_engine import causal_model, decoder, head
@@ -49,9 +53,10 @@ def token_log_probabilities(model: Any, batch: PackedGroups) -> torch.Tensor:
         model: causal language model (with its adapter, where it has one).
         batch: packed groups.
     """
-    hidden = decoder(model)(
+    layers = decoder(model)
+    hidden = layers(
         input_ids=batch.ids,
-        attention_mask=batch.mask,
+        attention_mask=_additive(batch.mask, layers.embed_tokens.weight.dtype),
         position_ids=batch.positions,
         use_cache=False,
     ).last_hidden_state
@@ -64,7 +69,7 @@ def token_log_probabilities(model: Any, batch: PackedGroups) -> torch.Tensor:
     for start in range(0, len(chosen), rows):
         part = slice(start, start + rows)
         parts.append(
-            torch.utils.checkpoint.checkpoint(
+            checkpoint(
                 _chosen_log_probabilities,
                 projection,
                 chosen[part],
@@ -75,11 +80,42 @@ def token_log_probabilities(model: Any, batch: PackedGroups) -> torch.Tensor:
     return torch.cat(parts)
 
 
+def _additive(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """A mask as numbers that attention adds to its scores: 0 where it may see, else -inf.
+
+    Given a boolean mask each layer would make such a copy of its own and keep it for the backward
+    pass. CUDA's kernel would copy it too unless a row takes a multiple of 16 elements.
+    """
+    width = mask.shape[-1]
+    room = mask.new_zeros((*mask.shape[:-1], -(-width // 16) * 16), dtype=dtype)
+    return room[..., :width].masked_fill_(~mask, -math.inf)
+
+
 def _chosen_log_probabilities(
     projection: Callable[[torch.Tensor], torch.Tensor], hidden: torch.Tensor, targets: torch.Tensor
 ) -> torch.Tensor:
     logits = projection(hidden).float()
     return -torch.nn.functional.cross_entropy(logits, targets, reduction="none")
+
+
+@contextmanager
+def layers_computed_anew(model: Any) -> Iterator[None]:
+    """In the block, a forward pass keeps of each layer its input alone.
+
+    The library's own switch does nothing for a model in evaluation mode, which a policy is in.
+    """
+    layers = decoder(model).layers
+    for layer in layers:
+        # Nothing random in a layer, so no random state is kept.
+        layer.forward = partial(
+            checkpoint, layer.forward, use_reentrant=False, preserve_rng_state=False
+        )
+    try:
+        yield
+    finally:
+        for layer in layers:
+            # Of this object alone; its class's comes to light again.
+            del layer.forward
 
 
 def backpropagate(
@@ -89,6 +125,7 @@ def backpropagate(
     total_sequences: int,
     kl_beta: float,
     groups_per_batch: int,
+    activation_checkpointing: bool = False,
 ) -> LossParts:
     """Add the surrogate's gradient over `groups` to the model's parameters.
 
@@ -101,6 +138,8 @@ def backpropagate(
         total_sequences: N, the rollouts that the mean is taken over.
         kl_beta: weight of the reference KL.
         groups_per_batch: groups that are given to the model at once.
+        activation_checkpointing: keep only what enters each layer and compute the rest anew in the
+            backward pass: one more forward pass, much less memory, the same gradient.
 
     Returns:
         The loss and its parts. Parameter gradients are added to, not replaced.
@@ -110,7 +149,8 @@ def backpropagate(
     loss, kl, tokens, sequences = 0.0, 0.0, 0, 0
     for start in range(0, len(active), groups_per_batch):
         batch = pack(active[start : start + groups_per_batch], device)
-        log_probabilities = token_log_probabilities(model, batch)
+        with layers_computed_anew(model) if activation_checkpointing else nullcontext():
+            log_probabilities = token_log_probabilities(model, batch)
         gain = batch.advantages[batch.sequence] * log_probabilities
         if kl_beta > 0:
             with torch.no_grad(), model.disable_adapter():

@@ -59,6 +59,7 @@ class TrainingPlan:
         groups_per_batch: groups given to the model at once in an update.
         sampling: how rollouts are drawn.
         refill: what happens to silent groups.
+        activation_checkpointing: activations are computed anew in the backward pass.
     """
 
     campaign: str
@@ -74,6 +75,7 @@ class TrainingPlan:
     groups_per_batch: int
     sampling: Sampling
     refill: Refill
+    activation_checkpointing: bool = False
 
     @property
     def name(self) -> str:
@@ -276,10 +278,10 @@ class Trainer:
             )
             for group in used
         ]
-        with memory_advice(
-            f"{plan.name} was updated at step {step}",
-            f"training.groups_per_batch (now {plan.groups_per_batch})",
-        ):
+        setting = f"training.groups_per_batch (now {plan.groups_per_batch})"
+        if not plan.activation_checkpointing:
+            setting += " or set training.activation_checkpointing: true"
+        with memory_advice(f"{plan.name} was updated at step {step}", setting):
             parts = backpropagate(
                 self.model,
                 groups,
@@ -287,6 +289,7 @@ class Trainer:
                 total_sequences=plan.batch_prompts * plan.group_size,
                 kl_beta=plan.kl_beta,
                 groups_per_batch=plan.groups_per_batch,
+                activation_checkpointing=plan.activation_checkpointing,
             )
             norm = float(torch.nn.utils.clip_grad_norm_(self.parameters, plan.gradient_norm))
         if not (math.isfinite(parts.loss) and math.isfinite(norm)):

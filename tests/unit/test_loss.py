@@ -59,10 +59,16 @@ def run(
     total: int = SIZE * len(CORRECT),
     kl_beta: float = 0.0,
     at_once: int = 8,
+    anew: bool = False,
 ) -> tuple[LossParts, dict[str, torch.Tensor]]:
     model.zero_grad()
     parts = backpropagate(
-        model, groups, total_sequences=total, kl_beta=kl_beta, groups_per_batch=at_once
+        model,
+        groups,
+        total_sequences=total,
+        kl_beta=kl_beta,
+        groups_per_batch=at_once,
+        activation_checkpointing=anew,
     )
     return parts, gradients(model)
 
@@ -247,6 +253,43 @@ def test_a_vocabulary_above_the_chunk_still_goes_a_token_at_a_time(
     whole = token_log_probabilities(model, packed)
     monkeypatch.setattr(loss_module, "LOGIT_CHUNK", 3)
     torch.testing.assert_close(token_log_probabilities(model, packed), whole)
+
+
+# --- Memory: layers computed anew -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kl_beta", [0.0, 0.04])
+@pytest.mark.parametrize("family", ["qwen2", "llama"])
+def test_activation_checkpointing_changes_neither_loss_nor_gradient(
+    tiny_model: Callable[..., Any], family: str, kl_beta: float, dtype: torch.dtype
+) -> None:
+    policy, groups = adapted(tiny_model(family).to(dtype)), batch()
+    passes: list[int] = []
+    # Within a layer: hooks of the layer itself stay outside what is computed anew.
+    mlp = policy.get_base_model().model.layers[0].mlp
+    mlp.register_forward_pre_hook(lambda *_: passes.append(1))
+    kept_parts, kept = run(policy, groups, kl_beta=kl_beta, at_once=2)
+    once = len(passes)
+    parts, found = run(policy, groups, kl_beta=kl_beta, at_once=2, anew=True)
+    batches = 3 if kl_beta else 2  # two at a time of five groups, or of the three with a gradient
+    assert len(passes) - once == once + batches  # a forward pass more for each batch
+    assert parts == kept_parts
+    assert_same(found, kept, 1e-6)
+    assert any(gradient.any() for gradient in found.values())
+    # And it ends with the block.
+    assert all("forward" not in vars(layer) for layer in policy.get_base_model().model.layers)
+
+
+def test_the_mask_of_numbers_is_the_mask_of_truths() -> None:
+    packed = pack(batch(), torch.device("cpu"))
+    numbers = loss_module._additive(packed.mask, torch.bfloat16)
+    assert numbers.shape == packed.mask.shape
+    assert torch.equal(numbers == 0, packed.mask)
+    assert torch.equal(numbers == -torch.inf, ~packed.mask)
+    # What the kernel of a GPU reads without a copy of its own.
+    assert all(stride % 16 == 0 for stride in numbers.stride()[:-1])
+    assert numbers.stride(-1) == 1
 
 
 # --- Reference KL ---------------------------------------------------------------------------------
