@@ -129,9 +129,12 @@ def in_the_middle(cluster: Cluster, project: SlurmProject, after: int) -> str:
 
 
 def goes_on(project: SlurmProject, stopped: int) -> bool:
-    """Whether no step was done twice, but for the one that was under way."""
-    found = re.search(r"goes on after step (\d+),", project.log)
-    return found is not None and int(found[1]) in (stopped, stopped + 1)
+    """Whether the run went on where it had come to, with the step after the last one done.
+
+    SLURM lets a stopped job run before it tells it to end, so some steps more may have been done.
+    """
+    found = re.search(r"goes on after step (\d+),.*\n.* step (\d+)/", project.log)
+    return found is not None and stopped <= int(found[1]) == int(found[2]) - 1 < STEPS
 
 
 def note(record_property: Callable[[str, object], None], cluster: Cluster, after: int) -> list[str]:
