@@ -35,6 +35,7 @@ vllm: $(VLLM_VENV)/installed
 
 docs: $(VENV)/installed
 	$(BIN)/python -m thinkprior.configuration
+	$(BIN)/python -m thinkprior.memory_table
 
 # The lock holds exact versions; plain pip reads it, so a machine with a GPU gets the CUDA build of
 # the same torch.

@@ -15,8 +15,10 @@ report: "workflow/report/workflow.rst"
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/inputs.smk"
+include: "workflow/rules/downloads.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/models.smk"
+include: "workflow/rules/pretrained.smk"
 include: "workflow/rules/probing.smk"
 include: "workflow/rules/priors.smk"
 include: "workflow/rules/train.smk"
@@ -34,25 +36,16 @@ include: "workflow/rules/reproduction.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/document.smk"
 include: "workflow/rules/integrity.smk"
+include: "workflow/rules/plan.smk"
+include: "workflow/rules/machine.smk"
+
+
+onstart:
+    check_machine()
+    check_downloads()
 
 
 rule all:
     default_target: True
     input:
-        expand(
-            "results/{table}.{ending}",
-            table=[
-                *("table1", "table2", "table3", "table4", "table5"),
-                *("appendixB", "underestimated", "appendixD", "appendixE"),
-                *("windows", "amortisation", "cost", "protocol"),
-            ],
-            ending=["tex", "csv"],
-        ),
-        expand(
-            "results/{figure}.{ending}",
-            figure=["figure1", "figure2", "figure3", "cost-figure"],
-            ending=["pdf", "png", "csv"],
-        ),
-        expand("results/{name}.csv", name=["world", "claims", "reproduction"]),
-        "results/reproduction.md",
-        "results/report.html",
+        [f"results/{name}" for name in availability.targets(settings)],

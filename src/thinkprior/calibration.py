@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,12 +17,10 @@ import pandas as pd
 
 from thinkprior.golds import boxes
 from thinkprior.rollouts import Completion
+from thinkprior.stopping import Decode, text_before
 from thinkprior.verification import Verdict, Verifier
 
 BoxRule = Literal["last_box", "first_box", "any_answer"]
-
-Decode = Callable[[Sequence[int]], str]
-"""Text of token ids, without special tokens."""
 
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:/\d+)?")
 
@@ -41,10 +39,8 @@ def cut(completion: Completion, cap: int, stops: Sequence[str], decode: Decode) 
     """
     longer = len(completion.tokens) > cap
     text = decode(completion.tokens[:cap].tolist()) if longer else completion.text
-    places = [place for stop in stops if (place := text.find(stop)) >= 0]
-    if places:
-        return text[: min(places)], False
-    return text, longer or completion.truncated
+    before = text_before(text, stops)
+    return (text, longer or completion.truncated) if before is None else (before, False)
 
 
 def read_by(text: str, rule: BoxRule) -> str:

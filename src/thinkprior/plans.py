@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from thinkprior.benchmarks import ALONG_THE_RUN, LABELS
 from thinkprior.configuration import Configuration, split_reference
 from thinkprior.errors import InputError
 
@@ -19,7 +20,9 @@ OURS = "thinkprior"
 
 def data_settings(config: Configuration) -> dict[str, Any]:
     """Settings of the generated problems."""
+    generator = config.data.generator
     return {
+        **({} if generator == "world" else {"generator": generator}),
         "seed": config.data.seed,
         "source_per_cell": config.data.source_per_cell,
         "benchmarks": {
@@ -72,31 +75,63 @@ def model_settings(config: Configuration, name: str) -> dict[str, Any]:
     }
 
 
+def pretrained_settings(config: Configuration, name: str) -> dict[str, Any]:
+    """Settings of a pretrained model: where its weights come from, not how it is asked."""
+    model, data = config.pretrained[name], config.data
+    if model.kind == "repository":
+        place = {"folder": data.folder, "lock": data.lock}
+        return {"repository": model.repository, "revision": model.revision, **place}
+    if model.kind == "package":
+        return model.model_dump(include={"package", "file", "sha256"})
+    return {model.kind: getattr(model, model.kind)}
+
+
+def pretrained(config: Configuration, *kinds: str) -> list[str]:
+    """Names of the pretrained models of some kinds, such as `repository`."""
+    return [name for name, model in config.pretrained.items() if model.kind in kinds]
+
+
 def model_step_of(config: Configuration, reference: str) -> int:
-    """The step that a model reference means: `name@400`, or the last one for a bare name."""
+    """The step that a model reference means.
+
+    `name@400`, or for a bare name the last one; a pretrained model has step 0 only.
+    """
     name, step = split_reference(reference)
+    if name in config.pretrained:
+        return 0
     return int(step) if step else config.models[name].steps
 
 
-def probe_settings(config: Configuration, kind: str) -> dict[str, Any]:
+def probe_settings(config: Configuration, kind: str, reference: str) -> dict[str, Any]:
     """Settings of a probing pass.
 
     Args:
         config: the configuration.
         kind: `reference`, `anchor`, `thinking` or `respondent`.
+        reference: the model; a pretrained one is asked by its own template and stop texts, where
+            it has any, but in the reference pass, which is the policy's under the training prompt.
     """
     probing, prompting = config.probing, config.prompting
     samples = {"reference": probing.reference_samples, "anchor": probing.anchor_samples}
     sampled = kind in samples
     thinking = kind == "thinking"
-    return {
+    settings = {
         "samples": samples.get(kind, 1),
         "temperature": prompting.temperature if sampled else 0.0,
         "max_new_tokens": (
             probing.thinking_max_new_tokens if thinking else prompting.max_new_tokens
         ),
+        **_stop(config),
         **_reading(config),
     }
+    own = config.pretrained.get(split_reference(reference)[0])
+    if own is not None and kind != "reference":
+        if own.template:
+            settings["template"] = own.template
+        if own.stop is not None:
+            settings.pop("stop", None)
+            settings |= {"stop": list(own.stop)} if own.stop else {}
+    return settings
 
 
 def pass_name(config: Configuration, kind: str, reference: str, pool: str) -> str:
@@ -129,6 +164,12 @@ def _reading(config: Configuration) -> dict[str, Any]:
     }
 
 
+def _stop(config: Configuration) -> dict[str, Any]:
+    """The texts that end a completion, where there are any."""
+    stop = config.prompting.stop
+    return {"stop": list(stop)} if stop else {}
+
+
 def run_settings(config: Configuration, campaign: str, arm: str, seed: int) -> dict[str, Any]:
     """Settings of a training run.
 
@@ -154,6 +195,7 @@ def run_settings(config: Configuration, campaign: str, arm: str, seed: int) -> d
                 "temperature": config.prompting.temperature,
                 "max_new_tokens": config.prompting.max_new_tokens,
                 "max_prompt_tokens": config.prompting.max_prompt_tokens,
+                **_stop(config),
             },
             "refill": {
                 "discard_silent": dapo,
@@ -166,6 +208,8 @@ def run_settings(config: Configuration, campaign: str, arm: str, seed: int) -> d
         "time_limit": config.verification.time_limit,
         "engine": engine_settings(config),
     }
+    if training.activation_checkpointing:
+        settings["plan"]["activation_checkpointing"] = True
     if row.prior != "uniform":
         settings["kappa"] = config.prior.kappa
         settings["epsilon"] = config.prior.epsilon
@@ -178,8 +222,28 @@ def evaluation_settings(config: Configuration, name: str) -> dict[str, Any]:
         "name": name,
         "lora": config.training.lora.model_dump(),
         "max_new_tokens": config.prompting.max_new_tokens,
+        **_stop(config),
         **_reading(config),
+        **_along(config),
     }
+
+
+def _along(config: Configuration) -> dict[str, Any]:
+    """The benchmark along the run, where it is not the paper's."""
+    along = config.data.along_the_run
+    return {} if along == ALONG_THE_RUN else {"along_the_run": along}
+
+
+def accuracy_settings(config: Configuration) -> dict[str, Any]:
+    """Which accuracies a table or figure shows, where they are not those of the paper.
+
+    As `thinkprior.benchmarks.Accuracies` takes them; empty for the paper's.
+    """
+    benchmarks, along = config.data.benchmarks, config.data.along_the_run
+    if along == ALONG_THE_RUN and set(benchmarks) == set(LABELS):
+        return {}
+    labels = {name: row.label for name, row in benchmarks.items()}
+    return {"accuracies": {"along": along, "labels": labels}}
 
 
 def prior_name(config: Configuration, campaign: str, arm: str) -> str | None:
@@ -219,6 +283,7 @@ def table_settings(config: Configuration, campaign: str) -> dict[str, Any]:
             }
             for name in config.campaigns[campaign].arms
         ],
+        **accuracy_settings(config),
     }
 
 
@@ -234,6 +299,7 @@ def protocol_settings(config: Configuration, campaign: str) -> dict[str, Any]:
             "template": prompting.template,
             "max_new_tokens": prompting.max_new_tokens,
             "max_prompt_tokens": prompting.max_prompt_tokens,
+            **_stop(config),
         },
     }
 
@@ -341,22 +407,35 @@ HORIZONS = ("horizon", "horizon_kl")
 LARGE_POOL = "large_pool"
 
 
+CAMPAIGNS = ("main", "reestimate", *BACKBONES, *ANCHORS, *HORIZONS, LARGE_POOL)
+"""The campaigns of the paper, which tables and figures are of."""
+
+
 def check_campaigns(config: Configuration, source: str) -> None:
-    """Refuse a configuration without a campaign that a table or figure is of.
+    """Refuse a configuration without the campaign that everything else is measured against.
 
     Args:
         config: the configuration.
         source: its file or files, for the message.
 
     Raises:
-        InputError: naming those that are missing.
+        InputError: where `main` is missing.
     """
-    needed = ("main", "reestimate", *BACKBONES, *ANCHORS, *HORIZONS, LARGE_POOL)
-    if missing := [name for name in needed if name not in config.campaigns]:
+    if "main" not in config.campaigns:
         raise InputError(
-            f"{source}: campaigns: {', '.join(missing)} missing. Each table and figure is of "
-            "campaigns with fixed names; give one fewer arms, seeds or steps to make it small."
+            f"{source}: campaigns: main missing. It is the one campaign that every configuration "
+            "has; the others may be left out, and what is of them is not made."
         )
+
+
+def pair_campaign(config: Configuration) -> str:
+    """The campaign of what compares ThinkPrior with online-NP: `reestimate`, or else `main`."""
+    return "reestimate" if "reestimate" in config.campaigns else "main"
+
+
+def absent_campaigns(config: Configuration) -> list[str]:
+    """Campaigns of the paper that a configuration does not declare."""
+    return [name for name in CAMPAIGNS if name not in config.campaigns]
 
 
 def anchor_priors(config: Configuration) -> dict[str, str]:
@@ -374,7 +453,7 @@ def robustness_settings(config: Configuration) -> dict[str, Any]:
         return {"campaign": name, "label": label, "seeds": list(campaigns[name].seeds)}
 
     def model_label(name: str, reference: str) -> str:
-        return campaigns[name].label or config.models[split_reference(reference)[0]].label
+        return campaigns[name].label or config.label_of(reference)
 
     def kl_label(name: str) -> str:
         beta = campaigns[name].kl_beta
@@ -407,20 +486,41 @@ def composition_settings(config: Configuration) -> dict[str, Any]:
         "batch_prompts": training.batch_prompts,
         "most_rounds": training.most_refill_rounds,
         "hardware": _hardware(config),
+        **accuracy_settings(config),
     }
 
 
 def windows_settings(config: Configuration) -> dict[str, Any]:
     """What the table of window rates shows besides its metrics."""
-    main = config.campaigns["main"]
+    main, pair = config.campaigns["main"], pair_campaign(config)
+    again = list(config.campaigns[pair].arms) if pair != "main" else []
     return {
         **table_settings(config, "main"),
-        "reestimate_arms": list(config.campaigns["reestimate"].arms),
+        "reestimate_arms": again,
         "steps": main.steps,
         "pools": {
             name: config.data.pools[config.campaigns[name].pool].size
-            for name in ("main", "reestimate")
+            for name in dict.fromkeys(("main", pair))
         },
+    }
+
+
+def document_settings(config: Configuration, left_out: Mapping[str, str]) -> dict[str, Any]:
+    """What the document says besides its tables and figures: the scale, and what it leaves out."""
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        **({"left_out": dict(left_out)} if left_out else {}),
+    }
+
+
+def reproduction_settings(config: Configuration) -> dict[str, Any]:
+    """What the reproduction page shows besides the numbers: the scale, and what it does not run."""
+    absent = absent_campaigns(config)
+    return {
+        "scale": config.scale,
+        "note": config.note,
+        **({"absent_campaigns": absent} if absent else {}),
     }
 
 
@@ -443,7 +543,7 @@ def amortisation_settings(config: Configuration) -> dict[str, Any]:
     return {
         "scale": config.scale,
         "note": config.note,
-        "anchor": config.models[split_reference(main.anchor)[0]].label,
+        "anchor": config.label_of(main.anchor),
         "samples": config.probing.anchor_samples,
         "reference_samples": config.probing.reference_samples,
         "pool": config.data.pools[main.pool].size,

@@ -39,10 +39,26 @@ def heavy(function: str, job: Any, **arguments: Any) -> None:
     """
     start = time.perf_counter()
     arguments["log"] = job.log[0]
-    status = call(function, arguments, job.output.usage)
+    status = _check_gpu(job, arguments) or call(function, arguments, job.output.usage)
     if status == 0:
         status = _record(function, job, arguments, False, time.perf_counter() - start)
     _finish(status, job.log[0])
+
+
+def _check_gpu(job: Any, arguments: Mapping[str, Any]) -> int:
+    """Ask the machine that a job came to for what it needs; returns the exit status.
+
+    Jobs without a GPU are asked for once, when Snakemake starts.
+    """
+    settings = arguments.get("settings", {})
+    if settings.get("engine", {}).get("device", "cpu") == "cpu":
+        return 0
+    about = {
+        "what": f"this job ({job.rule})",
+        "settings": settings,
+        "model": arguments.get("policy") or arguments.get("model"),
+    }
+    return run_here("thinkprior.machine:check_job", about, log=job.log[0])
 
 
 def _record(

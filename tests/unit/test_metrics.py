@@ -8,7 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from thinkprior.metrics import checkpoint_metrics, named, run_metrics, silent, step_metrics
+from thinkprior.errors import InputError
+from thinkprior.metrics import (
+    along_the_run,
+    checkpoint_metrics,
+    named,
+    run_metrics,
+    silent,
+    step_metrics,
+)
 
 
 def groups_log(
@@ -137,3 +145,36 @@ def test_the_name_of_a_run_comes_first() -> None:
     table = named(pd.DataFrame({"x": [1, 2]}), {"campaign": "main", "arm": "random", "seed": 3})
     assert list(table) == ["campaign", "arm", "seed", "x"]
     assert table["seed"].tolist() == [3, 3]
+
+
+def other_evaluation(*rows: tuple[int, str, str, float]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["step", "benchmark", "subset", "accuracy"])
+
+
+def test_columns_are_named_after_the_benchmark_along_the_run() -> None:
+    scores = other_evaluation(
+        (0, "gsm8k", "all", 0.1), (1, "gsm8k", "all", 0.2), (1, "minerva_math", "all", 0.3)
+    )
+    groups = groups_log([[("a", 0), ("b", 1)]])
+    assert along_the_run(scores) == "gsm8k"
+    row = run_metrics(groups, steps_log([0]), scores)
+    assert (row["gsm8k"], row["minerva_math"]) == (0.2, 0.3)
+    assert not [name for name in row if "level5" in name or "math500" in name]
+    course = checkpoint_metrics(groups, scores)
+    assert list(course.columns) == ["step", "generated_rollouts", "gsm8k"]
+    assert course["gsm8k"].tolist() == [0.1, 0.2]
+    assert course["generated_rollouts"].tolist() == [0, 16]
+
+
+def test_levels_of_another_benchmark_carry_its_name() -> None:
+    rows = [(step, "math", subset, 0.5) for step in (0, 1) for subset in ("all", "level5")]
+    groups = groups_log([[("a", 0)]])
+    assert run_metrics(groups, steps_log([0]), other_evaluation(*rows))["math_level5"] == 0.5
+    course = checkpoint_metrics(groups, other_evaluation(*rows))
+    assert list(course.columns[2:]) == ["math", "math_level5"]
+
+
+def test_a_first_checkpoint_of_several_benchmarks_is_refused() -> None:
+    scores = other_evaluation((0, "gsm8k", "all", 0.1), (0, "math500", "all", 0.2))
+    with pytest.raises(InputError, match="evaluated on gsm8k, math500, not on one"):
+        along_the_run(scores)

@@ -144,7 +144,7 @@ def test_a_prior_file_carries_the_model_that_it_was_read_off(arm: str, name: str
     ],
 )
 def test_a_pass_samples_or_is_greedy(kind: str, samples: int, temperature: float, cap: int) -> None:
-    settings = plans.probe_settings(configuration(), kind)
+    settings = plans.probe_settings(configuration(), kind, "anchor")
     found = (settings["samples"], settings["temperature"], settings["max_new_tokens"])
     assert found == (samples, temperature, cap)
 
@@ -156,7 +156,9 @@ def test_a_pass_samples_or_is_greedy(kind: str, samples: int, temperature: float
 def test_training_settings_leave_the_offline_passes(key: str, value: object) -> None:
     before, after = configuration(), configuration(key, value)
     for kind in ("reference", "anchor", "thinking", "respondent"):
-        assert plans.probe_settings(before, kind) == plans.probe_settings(after, kind)
+        assert plans.probe_settings(before, kind, "policy") == plans.probe_settings(
+            after, kind, "policy"
+        )
     assert plans.data_settings(before) == plans.data_settings(after)
     assert plans.model_settings(before, "policy") == plans.model_settings(after, "policy")
 

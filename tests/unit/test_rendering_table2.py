@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from thinkprior.benchmarks import Accuracies
 from thinkprior.errors import InputError
 from thinkprior.rendering.scale import Scale
 from thinkprior.rendering.table import Table
@@ -203,11 +204,19 @@ def test_three_seeds_get_ranges_and_no_test() -> None:
 
 def test_few_seeds_in_one_arm_suffice_for_ranges() -> None:
     ours = {name: np.linspace(0.1, 0.2, 16) for name in MEASURES}
-    other = {name: [0.3] for name in MEASURES}
+    other = {name: [0.3, 0.4] for name in MEASURES}
     table = few(ours, other)
-    assert "16 seeds of ThinkPrior and 1 seed of online-NP" in table.latex
+    assert "16 seeds of ThinkPrior and 2 seeds of online-NP" in table.latex
     assert "Welch" not in table.latex
     assert cells(table, "Ranges disjoint") == [bold("yes")] * 4
+
+
+def test_one_seed_makes_no_range() -> None:
+    ours = {name: np.linspace(0.1, 0.2, 16) for name in MEASURES}
+    table = few(ours, {name: [0.3] for name in MEASURES})
+    assert "16 seeds of ThinkPrior and 1 seed of online-NP" in table.latex
+    assert cells(table, "Ranges disjoint") == ["--"] * 4
+    assert table.frame["ranges_disjoint"].isna().all()
 
 
 def test_unequal_seeds_are_both_said() -> None:
@@ -261,3 +270,69 @@ def test_an_arm_without_runs_is_refused() -> None:
     points = checkpoints("thinkprior", 1, {"math500": [0.1], "math500_level5": [0.1]})
     with pytest.raises(InputError, match="online_np"):
         table2(metrics, points, SCALE, generator=np.random.default_rng(0))
+
+
+def short_runs(benchmark: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Three seeds of ten steps, evaluated on one benchmark without levels."""
+    nothing = [math.nan] * 3
+    metrics = pd.concat(
+        runs(arm, {"silent_at_10": silent, "waste_at_30": nothing, "waste_full": waste})
+        for arm, silent, waste in (
+            ("thinkprior", [0.1, 0.2, 0.3], [80, 160, 240]),
+            ("online_np", [0.4, 0.5, 0.6], [320, 400, 160]),
+        )
+    ).assign(steps=10, **{benchmark: 0.25})
+    points = pd.concat(
+        checkpoints(arm, 3, {benchmark: course})
+        for arm, course in (("thinkprior", [0.1, 0.3]), ("online_np", [0.1, 0.2]))
+    )
+    return metrics, points
+
+
+@pytest.fixture(scope="module")
+def short() -> Table:
+    accuracies = Accuracies("gsm8k", {"gsm8k": "GSM8K", "minerva_math": "Minerva"})
+    metrics, points = short_runs("gsm8k")
+    generator = np.random.default_rng(0)
+    return table2(metrics, points, SCALE, generator=generator, accuracies=accuracies)
+
+
+def test_ten_steps_allow_silence_the_whole_waste_and_accuracy(short: Table) -> None:
+    frame = short.frame.set_index("measure")
+    assert list(frame.index) == ["silent_at_10", "waste_at_30", "waste_full", "gsm8k"]
+    assert cells(short, "ThinkPrior") == ["0.200", "--", "160", "0.250"]
+    assert cells(short, "online-NP") == ["0.500", "--", "293", "0.250"]
+    # Ranges [.1, .3] and [.4, .6] are disjoint, [80, 240] and [160, 400] are not.
+    assert cells(short, "Ranges disjoint") == [bold("yes"), "--", "no", "no"]
+    assert cells(short, "Ckpts led") == ["--", "--", "--", "1/1"]
+    assert "waste@30 needs runs of 30 steps, and these are shorter." in short.latex
+    assert "3 seeds per arm" in short.latex
+
+
+def test_three_seeds_carry_no_p_value_under_any_benchmark(short: Table) -> None:
+    tests = ["welch_p", "permutation_p", "interval_low", "cohens_d", "sd_first", "sd_second"]
+    assert short.frame[tests].isna().all(axis=None)
+    assert "MATH500" not in short.latex
+    assert "Level-5" not in short.latex
+
+
+def test_runs_too_short_for_silent_at_10_say_so() -> None:
+    metrics, points = short_runs("gsm8k")
+    metrics = metrics.assign(steps=2, silent_at_10=math.nan)
+    accuracies = Accuracies("gsm8k", {"gsm8k": "GSM8K"})
+    generator = np.random.default_rng(0)
+    table = table2(metrics, points, SCALE, generator=generator, accuracies=accuracies)
+    assert cells(table, "ThinkPrior") == ["--", "--", "160", "0.250"]
+    assert "silent@10 needs runs of 10 steps" in table.latex
+
+
+def test_math500_keeps_its_column_where_another_runs_along() -> None:
+    metrics, points = short_runs("gsm8k")
+    accuracies = Accuracies("gsm8k", {"gsm8k": "GSM8K", "math500": "MATH500"})
+    generator = np.random.default_rng(0)
+    table = table2(
+        metrics.assign(math500=0.5), points, SCALE, generator=generator, accuracies=accuracies
+    )
+    assert list(table.frame["measure"])[3:] == ["math500", "gsm8k"]
+    # Only the benchmark along the run has checkpoints to lead at.
+    assert cells(table, "Ckpts led")[3:] == ["--", "1/1"]

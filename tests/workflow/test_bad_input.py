@@ -71,16 +71,16 @@ def test_a_spoiled_file_stops_what_reads_it(case: Spoiled, finished: Path, tmp_p
     ROWS.append(("workflow", case.done, message))
 
 
-def test_a_campaign_that_is_left_out(finished: Path, tmp_path: Path) -> None:
+def test_the_main_campaign_left_out(finished: Path, tmp_path: Path) -> None:
     project = copy_of(finished, tmp_path)
     before = snapshot(project.folder / "results")
-    del project.values["campaigns"]["large_pool"]
+    del project.values["campaigns"]["main"]
     run = project.snakemake("--dry-run")
     message = message_of(run.stdout + run.stderr, project.folder)
     assert run.returncode != 0
-    assert "micro.yaml: campaigns: large_pool missing" in message
+    assert "micro.yaml: campaigns: main missing" in message
     assert snapshot(project.folder / "results") == before
-    ROWS.append(("workflow", "a campaign left out", message))
+    ROWS.append(("workflow", "the campaign main left out", message))
 
 
 def test_the_page_is_what_the_tests_produced() -> None:

@@ -3,15 +3,17 @@
 import sys
 from pathlib import Path
 
-from thinkprior import configuration, fixed_names, plans
+from thinkprior import configuration, plans
 from thinkprior.digest import code_digest
 from thinkprior.errors import InputError
+from thinkprior.model_folders import check_models
 
 try:
     configuration.check_files(workflow.configfiles)
     sources = ", ".join(map(str, workflow.configfiles))
     settings = configuration.parse(config, sources)
     plans.check_campaigns(settings, sources)
+    check_models(settings)
 except InputError as error:
     # One message without Snakemake's traceback: the fault is in the file that it names.
     print(f"error: {error}", file=sys.stderr)
@@ -25,7 +27,7 @@ environment = f"../../envs/{'cpu' if settings.engine.device == 'cpu' else 'gpu'}
 wildcard_constraints:
     pool="|".join(settings.data.pools),
     benchmark="|".join(settings.data.benchmarks),
-    model="|".join(settings.models),
+    model="|".join([*settings.models, *settings.pretrained]),
     reference=r"[a-z0-9_]+@[0-9]+",
     campaign="|".join(settings.campaigns),
     arm="|".join(settings.arms),
@@ -111,8 +113,3 @@ def prior_of_run(wildcards):
     name = plans.prior_name(settings, wildcards.campaign, wildcards.arm)
     pool = settings.campaigns[wildcards.campaign].pool
     return [] if name is None else under(f"priors/{pool}/{name}.csv")
-
-
-def rendering(wildcards):
-    """Where a file with a fixed name comes from at the scale in force."""
-    return under(fixed_names.SOURCES[f"{wildcards.name}.{wildcards.ending}"])

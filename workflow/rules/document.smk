@@ -20,7 +20,7 @@ rule document:
     conda:
         environment
     params:
-        settings={"scale": settings.scale, "note": settings.note},
+        settings=plans.document_settings(settings, availability.left_out(settings)),
         code=code_digest("thinkprior.stages.document"),
     message:
         "Typesetting all tables and figures"

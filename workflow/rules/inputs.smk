@@ -1,8 +1,22 @@
 """What the rendering rules read, and what their outputs are shown as. No rules stand here."""
 
-from thinkprior import document as contents
+from thinkprior import availability, fixed_names
 from thinkprior.report import items
 from thinkprior.stages.document import check_latex
+
+
+def made(name):
+    """Whether this configuration can make a table, figure or number, by its fixed name."""
+    return availability.available(settings, name)
+
+
+def rendering(wildcards):
+    """Where a file with a fixed name comes from at the scale in force."""
+    file = f"{wildcards.name}.{wildcards.ending}"
+    if message := availability.refusal(settings, file):
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(1)
+    return under(fixed_names.SOURCES[file])
 
 
 def reported(name, ending):
@@ -46,9 +60,21 @@ def groups_of(campaign):
     return run_files(campaign, "groups.parquet").get("groups", [])
 
 
+def reestimate_inputs():
+    """What the table of windows reads of the re-estimate, where it is declared."""
+    if "reestimate" not in settings.campaigns:
+        return {}
+    return {
+        "reestimate": under("metrics/reestimate.csv"),
+        "reestimate_steps": under("metrics/reestimate.steps.csv"),
+        "reestimate_groups": groups_of("reestimate"),
+    }
+
+
 main_campaign = settings.campaigns["main"]
+pair_campaign = plans.pair_campaign(settings)
 first_batch = plans.first_batch_run(
-    {campaign: runs_of(campaign) for campaign in ("reestimate", "main")}
+    {campaign: runs_of(campaign) for campaign in (pair_campaign, "main")}
 )
 
 
@@ -59,7 +85,12 @@ def prior_of(name, campaign=main_campaign):
 
 def report_files(_):
     """Files of everything on the page; from a part of the runs, of what is there already."""
-    files = [under(file) for item in items.all_items() for file in item.files.values()]
+    files = [
+        under(file)
+        for item in items.all_items()
+        if made(item.anchor)
+        for file in item.files.values()
+    ]
     if settings.finished_runs_only:
         return [file for file in files if Path(file).exists()]
     return files
@@ -77,7 +108,12 @@ def latex(_):
 
 def set_in_document(kind, ending):
     """Files of all tables or figures; from a part of the runs, those that are there already."""
-    files = [under(f"{kind}s/{name}.{ending}") for name in contents.names(kind)]
+    names = [
+        item.name
+        for item in items.all_items()
+        if item.kind == kind and made(item.anchor)
+    ]
+    files = [under(f"{kind}s/{name}.{ending}") for name in names]
     if settings.finished_runs_only:
         return [file for file in files if Path(file).exists()]
     return files
@@ -108,7 +144,12 @@ def job_files(kind, ending):
     policies = [settings.campaigns[campaign].policy for campaign, _, _ in costed_runs()]
     models = [*policies, *(reference for _, _, reference in passes)]
     jobs = {
-        "model": dict.fromkeys(map(model_name, models)),
+        # A model from elsewhere costs a download or a link.
+        "model": [
+            name
+            for name in dict.fromkeys(map(model_name, models))
+            if name in settings.models
+        ],
         "probe": [".".join(one) for one in passes],
         "train": runs,
         "evaluate": runs,

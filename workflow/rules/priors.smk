@@ -4,7 +4,6 @@
 localrules:
     anchor_prior,
     oracle_prior,
-    length_prior,
     response_matrix,
     item_bank,
     bank_prior,
@@ -50,34 +49,39 @@ rule oracle_prior:
         "../scripts/pass_rate_prior.py"
 
 
-rule length_prior:
-    input:
-        pool=under("data/pools/{pool}.jsonl"),
-        thinking=responses("thinking", settings.probing.thinking_model),
-        reference=lambda wildcards: responses(
-            "reference", wildcards.model, wildcards.pool
-        ),
-        model=kept_steps(settings.probing.thinking_model),
-    output:
-        prior=under("priors/{pool}/length.{model}.csv"),
-        lengths=under("priors/{pool}/length.{model}.lengths.csv"),
-        record=under("records/priors/{pool}.length.{model}.json"),
-    log:
-        under("logs/priors/{pool}.length.{model}.log"),
-    conda:
-        environment
-    params:
-        settings=lambda wildcards: {
-            "share": settings.prior.length_fit_share,
-            "cap": settings.probing.thinking_max_new_tokens,
-            "name": wildcards.pool,
-        },
-        model=model_folder(settings.probing.thinking_model),
-        code=code_digest("thinkprior.stages.priors"),
-    message:
-        "Length prior for {wildcards.model} on {wildcards.pool}"
-    script:
-        "../scripts/length_prior.py"
+if settings.probing.thinking_model:
+
+    localrules:
+        length_prior,
+
+    rule length_prior:
+        input:
+            pool=under("data/pools/{pool}.jsonl"),
+            thinking=responses("thinking", settings.probing.thinking_model),
+            reference=lambda wildcards: responses(
+                "reference", wildcards.model, wildcards.pool
+            ),
+            model=kept_steps(settings.probing.thinking_model),
+        output:
+            prior=under("priors/{pool}/length.{model}.csv"),
+            lengths=under("priors/{pool}/length.{model}.lengths.csv"),
+            record=under("records/priors/{pool}.length.{model}.json"),
+        log:
+            under("logs/priors/{pool}.length.{model}.log"),
+        conda:
+            environment
+        params:
+            settings=lambda wildcards: {
+                "share": settings.prior.length_fit_share,
+                "cap": settings.probing.thinking_max_new_tokens,
+                "name": wildcards.pool,
+            },
+            model=model_folder(settings.probing.thinking_model),
+            code=code_digest("thinkprior.stages.priors"),
+        message:
+            "Length prior for {wildcards.model} on {wildcards.pool}"
+        script:
+            "../scripts/length_prior.py"
 
 
 rule response_matrix:

@@ -1,10 +1,6 @@
 """Offline passes over a pool: reference, anchor, thinking, respondents."""
 
 
-localrules:
-    world,
-
-
 rule probe:
     input:
         model=lambda wildcards: kept_steps(wildcards.reference),
@@ -26,7 +22,9 @@ rule probe:
         name=lambda wildcards: plans.pass_name(
             settings, wildcards.kind, wildcards.reference, wildcards.pool
         ),
-        settings=lambda wildcards: plans.probe_settings(settings, wildcards.kind),
+        settings=lambda wildcards: plans.probe_settings(
+            settings, wildcards.kind, wildcards.reference
+        ),
         model=lambda wildcards: model_folder(wildcards.reference),
         code=code_digest("thinkprior.stages.responses"),
     message:
@@ -35,22 +33,27 @@ rule probe:
         "../scripts/probe.py"
 
 
-rule world:
-    input:
-        pool=under("data/pools/pool250.jsonl"),
-        reference=responses("reference", settings.campaigns["main"].policy, "pool250"),
-        anchor=responses("anchor", settings.campaigns["main"].anchor, "pool250"),
-    output:
-        reported("world", "csv"),
-        record=under("records/world.json"),
-    log:
-        under("logs/world.log"),
-    conda:
-        environment
-    params:
-        group_size=settings.training.group_size,
-        code=code_digest("thinkprior.stages.world"),
-    message:
-        "Measuring the world"
-    script:
-        "../scripts/world.py"
+if made("world"):
+
+    localrules:
+        world,
+
+    rule world:
+        input:
+            pool=under(f"data/pools/{main_campaign.pool}.jsonl"),
+            reference=responses("reference", main_campaign.policy, main_campaign.pool),
+            anchor=responses("anchor", main_campaign.anchor, main_campaign.pool),
+        output:
+            reported("world", "csv"),
+            record=under("records/world.json"),
+        log:
+            under("logs/world.log"),
+        conda:
+            environment
+        params:
+            group_size=settings.training.group_size,
+            code=code_digest("thinkprior.stages.world"),
+        message:
+            "Measuring the world"
+        script:
+            "../scripts/world.py"

@@ -10,10 +10,14 @@ rule reproduction:
         table1=lambda wildcards: [under("tables/table1.csv")] if runs_of("main") else [],
         main=lambda wildcards: [under("metrics/main.csv")] if runs_of("main") else [],
         table2=lambda wildcards: (
-            [under("tables/table2.csv")] if runs_of("reestimate") else []
+            [under("tables/table2.csv")]
+            if made("table2") and runs_of(pair_campaign)
+            else []
         ),
         reestimate=lambda wildcards: (
-            [under("metrics/reestimate.csv")] if runs_of("reestimate") else []
+            [under(f"metrics/{pair_campaign}.csv")]
+            if made("table2") and runs_of(pair_campaign)
+            else []
         ),
         published="resources/published/published.csv",
         comparators="resources/published/comparators.yaml",
@@ -25,6 +29,7 @@ rule reproduction:
                 *("appendixB", "appendixD", "appendixE"),
                 *("windows", "amortisation"),
             )
+            if made(name)
         ],
     output:
         csv=reported("reproduction", "csv"),
@@ -36,7 +41,7 @@ rule reproduction:
     conda:
         environment
     params:
-        settings={"scale": settings.scale, "note": settings.note},
+        settings=plans.reproduction_settings(settings),
         code=code_digest("thinkprior.stages.reproduction"),
     message:
         "Comparing with the paper's numbers"

@@ -3,7 +3,6 @@
 
 localrules:
     table1,
-    table2,
     fixed_name,
 
 
@@ -27,26 +26,31 @@ rule table1:
         "../scripts/table1.py"
 
 
-rule table2:
-    input:
-        metrics=under("metrics/reestimate.csv"),
-        checkpoints=under("metrics/reestimate.checkpoints.csv"),
-    output:
-        csv=reported("table2", "csv"),
-        tex=under("tables/table2.tex"),
-        record=under("records/table2.json"),
-    log:
-        under("logs/tables/table2.log"),
-    conda:
-        environment
-    params:
-        settings=plans.table_settings(settings, "reestimate"),
-        statistics=settings.statistics.model_dump(),
-        code=code_digest("thinkprior.stages.rendering"),
-    message:
-        "Rendering Table 2"
-    script:
-        "../scripts/table2.py"
+if made("table2"):
+
+    localrules:
+        table2,
+
+    rule table2:
+        input:
+            metrics=under(f"metrics/{pair_campaign}.csv"),
+            checkpoints=under(f"metrics/{pair_campaign}.checkpoints.csv"),
+        output:
+            csv=reported("table2", "csv"),
+            tex=under("tables/table2.tex"),
+            record=under("records/table2.json"),
+        log:
+            under("logs/tables/table2.log"),
+        conda:
+            environment
+        params:
+            settings=plans.table_settings(settings, pair_campaign),
+            statistics=settings.statistics.model_dump(),
+            code=code_digest("thinkprior.stages.rendering"),
+        message:
+            "Rendering Table 2"
+        script:
+            "../scripts/table2.py"
 
 
 rule fixed_name:

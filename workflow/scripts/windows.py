@@ -2,7 +2,7 @@
 
 from thinkprior.script import light
 
-CAMPAIGNS = ("main", "reestimate")
+CAMPAIGNS = list(snakemake.params.runs)
 
 light(
     "thinkprior.stages.text_figures:render_windows",

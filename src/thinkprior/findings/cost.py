@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from thinkprior.benchmarks import ALONG_THE_RUN
 from thinkprior.errors import InputError
 from thinkprior.measurements import Measurement, over_seeds
 
@@ -19,9 +20,7 @@ REST = "start, load, save"
 """The part of training that is outside the steps: start of the process, loading, saving, ending."""
 
 TRAINING, ALL = "train", "all"
-ACCURACY = "math500"
 ARM_METRICS = (
-    ACCURACY,
     "generated_rollouts",
     "generated_tokens",
     "generation_seconds",
@@ -201,20 +200,26 @@ def _rates(
 
 
 def arm_costs(
-    campaign: str, arms: Sequence[str], metrics: pd.DataFrame, runs: Iterable[RunCost]
+    campaign: str,
+    arms: Sequence[str],
+    metrics: pd.DataFrame,
+    runs: Iterable[RunCost],
+    benchmark: str = ALONG_THE_RUN,
 ) -> list[Measurement]:
     """What each arm of a campaign spends and reaches, over its seeds.
 
     Args:
         campaign: its name.
         arms: arms in order; one without a finished run gets nan.
-        metrics: the campaign's metrics, a row a run: arm, seed, math500.
+        metrics: the campaign's metrics, a row a run: arm, seed and the benchmark's accuracy.
         runs: its runs.
+        benchmark: the accuracy that is shown.
 
     Returns:
-        `ARM_METRICS` of each arm; run_seconds is the whole training job, without the evaluation.
+        The accuracy and `ARM_METRICS` of each arm; run_seconds is the whole training job, without
+        the evaluation.
     """
-    accuracy = metrics.set_index(["arm", "seed"])[ACCURACY]
+    accuracy = metrics.set_index(["arm", "seed"])[benchmark]
     members: dict[str, list[RunCost]] = {arm: [] for arm in arms}
     for run in runs:
         if run.arm in members:
@@ -232,7 +237,7 @@ def arm_costs(
             )
             for run in sorted(of_arm, key=lambda run: run.seed)
         ]
-        for place, metric in enumerate(ARM_METRICS):
+        for place, metric in enumerate((benchmark, *ARM_METRICS)):
             rows.append(over_seeds(TABLE, campaign, arm, metric, [row[place] for row in values]))
     return rows
 
@@ -255,28 +260,32 @@ def pass_costs(campaign: str, passes: Iterable[PassCost]) -> list[Measurement]:
     return rows
 
 
-def accuracy_courses(checkpoints: pd.DataFrame, runs: Iterable[RunCost]) -> pd.DataFrame:
+def accuracy_courses(
+    checkpoints: pd.DataFrame, runs: Iterable[RunCost], benchmark: str = ALONG_THE_RUN
+) -> pd.DataFrame:
     """Accuracy along the runs of a campaign against what they had spent by then.
 
     Args:
-        checkpoints: a row a run and checkpoint: arm, seed, step, math500.
+        checkpoints: a row a run and checkpoint: arm, seed, step and the benchmark's accuracy.
         runs: the campaign's runs.
+        benchmark: the one along the run.
 
     Returns:
         A row an arm and checkpoint that all of the arm's seeds have: arm, n, step, and the means
-        over seeds of rollouts, tokens, seconds and math500, with its range low to high.
+        over seeds of rollouts, tokens, seconds and the accuracy, named after the benchmark, with
+        its range low to high.
     """
     parts = []
     for run in runs:
         reached = checkpoints[(checkpoints["arm"] == run.arm) & (checkpoints["seed"] == run.seed)]
-        parts.append(run.course.merge(reached[["step", ACCURACY]], on="step").assign(arm=run.arm))
-    columns = ["arm", "n", "step", "rollouts", "tokens", "seconds", ACCURACY, "low", "high"]
+        parts.append(run.course.merge(reached[["step", benchmark]], on="step").assign(arm=run.arm))
+    columns = ["arm", "n", "step", "rollouts", "tokens", "seconds", benchmark, "low", "high"]
     if not parts:
         return pd.DataFrame(columns=columns)
     grouped = pd.concat(parts).groupby(["arm", "step"], sort=False)
-    table = grouped[["rollouts", "tokens", "seconds", ACCURACY]].mean()
-    table["low"], table["high"] = grouped[ACCURACY].min(), grouped[ACCURACY].max()
-    table["n"] = grouped[ACCURACY].count()
+    table = grouped[["rollouts", "tokens", "seconds", benchmark]].mean()
+    table["low"], table["high"] = grouped[benchmark].min(), grouped[benchmark].max()
+    table["n"] = grouped[benchmark].count()
     table = table.reset_index()
     seeds = table.groupby("arm")["n"].transform("max")
     return table[table["n"] == seeds][columns].reset_index(drop=True)

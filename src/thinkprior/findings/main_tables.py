@@ -26,6 +26,9 @@ VERIFIED_BLOCKS: tuple[Block, ...] = ("verified_prior", "composition")
 EARLIER_SEEDS = 8
 """Seeds an arm before the paper doubled them."""
 
+EARLIER_ACCURACY = ("math500", "math500_level5")
+"""The accuracies whose intervals it counts at those seeds."""
+
 PAIR = f"{OURS}-{REFERENCE}"
 _GENERATED = {"generated_per_step": "generated_rollouts_per_step"}
 
@@ -48,7 +51,7 @@ def table1_measurements(table: pd.DataFrame, runs: pd.DataFrame) -> list[Measure
     for row in table.to_dict("records"):
         campaign, arm = str(row["campaign"]), str(row["arm"])
         seeds = runs[runs["arm"] == arm].sort_values("seed")
-        for column in ("generated_per_step", *ECONOMY, *ACCURACY):
+        for column in ("generated_per_step", *ECONOMY, *_measured(ACCURACY, table)):
             metric = _GENERATED.get(column, column)
             found.append(over_seeds("table1", campaign, arm, metric, seeds[column]))
         if arm != REFERENCE:
@@ -57,7 +60,7 @@ def table1_measurements(table: pd.DataFrame, runs: pd.DataFrame) -> list[Measure
                 f"waste_at_30_minus_{REFERENCE}",
             ):
                 found.append(_number("table1", campaign, arm, change, row[change], int(row["n"])))
-        for end in ("min", "max"):
+        for end in ("min", "max") if "math500" in table.columns else ():
             name = f"math500_{end}"
             found.append(_number("table1", campaign, arm, name, row[name], int(row["math500_n"])))
     return [*found, *_families(table)]
@@ -88,6 +91,11 @@ def table2_measurements(table: pd.DataFrame, runs: pd.DataFrame) -> list[Measure
     return [*found, _worse_than_worst(runs, campaign), _earlier_intervals(runs)]
 
 
+def _measured(names: Sequence[str], table: pd.DataFrame) -> list[str]:
+    """Those accuracies of the paper that a table has."""
+    return [name for name in names if name in table.columns]
+
+
 def _families(table: pd.DataFrame) -> list[Measurement]:
     verified = table["block"].isin(VERIFIED_BLOCKS)
     frozen = table["arm"] == FROZEN
@@ -100,6 +108,8 @@ def _families(table: pd.DataFrame) -> list[Measurement]:
     )
     found = []
     for family, measure, inside in groups:
+        if measure not in table.columns:
+            continue
         part = table[inside & table[measure].notna()]
         found.append(
             over_seeds(
@@ -201,8 +211,10 @@ def _earlier_intervals(runs: pd.DataFrame) -> Measurement:
     name = ("text", f"{EARLIER_SEEDS} seeds", PAIR, "accuracy_intervals")
     if min(len(part) for part in pair) < EARLIER_SEEDS:
         return Measurement(*name, math.nan, note=f"needs {EARLIER_SEEDS} seeds an arm")
+    if len(_measured(EARLIER_ACCURACY, runs)) < len(EARLIER_ACCURACY):
+        return Measurement(*name, math.nan, note=f"needs {' and '.join(EARLIER_ACCURACY)}")
     above, said = 0, []
-    for measure in ("math500", "math500_level5"):
+    for measure in EARLIER_ACCURACY:
         test = welch(pair[0][measure], pair[1][measure])
         above += test.interval_low > 0
         said.append(

@@ -136,23 +136,26 @@ def coverage_measurements(campaign: str, visits: pd.DataFrame, pool: int) -> lis
 def published_rates(
     main_steps: pd.DataFrame,
     main: pd.DataFrame,
-    reestimate_steps: pd.DataFrame,
-    reestimate: pd.DataFrame,
+    pair_steps: pd.DataFrame,
+    pair: pd.DataFrame,
+    campaign: str = REESTIMATE,
 ) -> list[Measurement]:
     """The window rates that the paper's text prints.
 
     The rates of `random` and DAPO's waste are of the main campaign. The paper does not say which
-    campaign the others are from; its first rate is that of the sixteen-seed one, and so are these.
+    campaign the others are from; its first rate is that of the sixteen-seed one, and so are these,
+    or of the main campaign where there is no other.
 
     Args:
         main_steps: counts of each step of the main campaign.
         main: its metrics.
-        reestimate_steps: counts of each step of the sixteen-seed campaign.
-        reestimate: its metrics.
+        pair_steps: counts of each step of the sixteen-seed campaign.
+        pair: its metrics.
+        campaign: its name.
     """
     return [
         *_random_rates(main_steps),
-        *_pair_rates(reestimate_steps, reestimate),
+        *_pair_rates(pair_steps, pair, campaign),
         _waste_ratio(main),
     ]
 
@@ -197,14 +200,14 @@ def _random_rates(steps: pd.DataFrame) -> list[Measurement]:
     ]
 
 
-def _pair_rates(steps: pd.DataFrame, runs: pd.DataFrame) -> list[Measurement]:
+def _pair_rates(steps: pd.DataFrame, runs: pd.DataFrame, campaign: str) -> list[Measurement]:
     rates = window_rates(steps)
 
     def silent_in(arm: str, metric: str, first: int) -> Measurement:
         last = first + WINDOW - 1
         inside = (rates["first_step"] == first) & (rates["last_step"] == last)
         values = 100 * rates.loc[(rates["arm"] == arm) & inside, "silent_share"]
-        return over_seeds(TABLE, REESTIMATE, arm, metric, values, f"per cent, steps {first}-{last}")
+        return over_seeds(TABLE, campaign, arm, metric, values, f"per cent, steps {first}-{last}")
 
     found = [
         silent_in("online_np", "window_rate_first", 1),
@@ -218,15 +221,14 @@ def _pair_rates(steps: pd.DataFrame, runs: pd.DataFrame) -> list[Measurement]:
             "" if last.empty else f"steps {last.iloc[0]['first_step']}-{last.iloc[0]['last_step']}"
         )
         found += [
-            over_seeds(
-                TABLE, REESTIMATE, arm, "late_train_pass_rate", last["train_pass_rate"], ends
-            ),
+            over_seeds(TABLE, campaign, arm, "late_train_pass_rate", last["train_pass_rate"], ends),
             over_seeds(
                 TABLE,
-                REESTIMATE,
+                campaign,
                 arm,
                 "full_run_wasted_rollouts",
                 runs.loc[runs["arm"] == arm, "waste_full"],
+                "" if campaign == REESTIMATE else f"runs of {int(rates['last_step'].max())} steps",
             ),
         ]
     return found

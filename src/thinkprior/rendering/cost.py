@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from thinkprior.benchmarks import Accuracies
 from thinkprior.findings.cost import ALL, ARM_METRICS, PARTS, REST, TRAINING
 from thinkprior.measurements import Measurement, measurement_frame
 from thinkprior.rendering import latex
@@ -56,6 +57,8 @@ def cost_table(
     campaign: str,
     hosts: Mapping[str, int],
     scale: Scale,
+    *,
+    accuracies: Accuracies | None = None,
 ) -> Table:
     """Renders the cost table.
 
@@ -66,10 +69,13 @@ def cost_table(
         campaign: The campaign whose arms the last panel shows.
         hosts: Machine as printed, to the training runs made on it.
         scale: What produced the numbers.
+        accuracies: The benchmarks; by default the paper's.
 
     Returns:
         The table; its frame is the measurements'.
     """
+    accuracies = accuracies or Accuracies()
+    label = latex.escape(accuracies.first_label)
     cells = _Cells(measurements)
     tabular = latex.Tabular(
         columns="l" + "r" * (_WIDTH - 1),
@@ -89,14 +95,14 @@ def cost_table(
             r"\midrule",
             *_panel(
                 f"(c) A run of the campaign {latex.escape(campaign)}",
-                ["Method", "MATH500", "rollouts", "tokens", "gen. s", "update s", "run s", "$n$"],
+                ["Method", label, "rollouts", "tokens", "gen. s", "update s", "run s", "$n$"],
             ),
             r"\midrule",
-            *(_arm(cells, campaign, arm) for arm in arms),
+            *(_arm(cells, campaign, arm, accuracies.first) for arm in arms),
             r"\midrule",
             *_passes(cells, campaign),
         ],
-        caption=_caption(cells, hosts, scale),
+        caption=_caption(cells, campaign, label, hosts, scale),
         label="tab:cost",
         notes=_notes(cells, campaign, arms),
         wide=True,
@@ -164,9 +170,9 @@ def _throughput(cells: _Cells, measurements: Sequence[Measurement]) -> list[str]
     ]
 
 
-def _arm(cells: _Cells, campaign: str, arm: ArmRow) -> str:
-    accuracy = cells.of(campaign, arm.name, ARM_METRICS[0])
-    run = cells.of(campaign, arm.name, ARM_METRICS[1])
+def _arm(cells: _Cells, campaign: str, arm: ArmRow, benchmark: str) -> str:
+    accuracy = cells.of(campaign, arm.name, benchmark)
+    run = cells.of(campaign, arm.name, ARM_METRICS[0])
     reached = latex.DASH
     if accuracy is not None:
         low, high = printed(accuracy.low, 3), printed(accuracy.high, 3)
@@ -210,7 +216,9 @@ def _passes(cells: _Cells, campaign: str) -> list[str]:
     return lines
 
 
-def _caption(cells: _Cells, hosts: Mapping[str, int], scale: Scale) -> str:
+def _caption(
+    cells: _Cells, campaign: str, benchmark: str, hosts: Mapping[str, int], scale: Scale
+) -> str:
     sentences = [
         "What the reproduction costs.",
         "(a) Jobs by stage over all campaigns: seconds on the clock of the whole job, summed and a "
@@ -220,10 +228,9 @@ def _caption(cells: _Cells, hosts: Mapping[str, int], scale: Scale) -> str:
         "counts from its last start.",
         "(b) Training over the seconds in which rollouts are drawn, a pass over its whole job with "
         "model loading and grading.",
-        "(c) Means over $n$ seeds of a run, MATH500 with its seed range; run s is the whole "
+        f"(c) Means over $n$ seeds of a run, {benchmark} with its seed range; run s is the whole "
         "training job without its evaluation. A pass is made once and serves all runs that start "
-        "from it, so it stands apart: the reference and the thinking pass serve the length prior, "
-        "the passes of the respondents the 2PL bank.",
+        f"from it, so it stands apart{_served(cells, campaign)}.",
         f"Measured on {_machines(hosts)}. Jobs run side by side and share its cores, so seconds on "
         "the clock are contended and their sum exceeds what a reader waits.",
     ]
@@ -231,6 +238,18 @@ def _caption(cells: _Cells, hosts: Mapping[str, int], scale: Scale) -> str:
     if gpu is not None:
         sentences.append(f"torch allocated up to {printed(gpu.value, 0)} MiB on one GPU.")
     return " ".join([*sentences, latex.escape(scale.note)])
+
+
+def _served(cells: _Cells, campaign: str) -> str:
+    """Which priors the passes serve whose names do not say it."""
+    served = {
+        "thinking": "the reference and the thinking pass serve the length prior",
+        "respondent": "the passes of the respondents the 2PL bank",
+    }
+    there = [words for kind, words in served.items() if cells.has(campaign, f"{kind} pass")]
+    if there == [served["respondent"]]:
+        there = ["the passes of the respondents serve the 2PL bank"]
+    return f": {', '.join(there)}" if there else ""
 
 
 def _machines(hosts: Mapping[str, int]) -> str:
@@ -244,7 +263,7 @@ def _machines(hosts: Mapping[str, int]) -> str:
 
 def _notes(cells: _Cells, campaign: str, arms: Sequence[ArmRow]) -> list[str]:
     notes = []
-    missing = [arm for arm in arms if cells.of(campaign, arm.name, ARM_METRICS[1]) is None]
+    missing = [arm for arm in arms if cells.of(campaign, arm.name, ARM_METRICS[0]) is None]
     if missing:
         labels = ", ".join(latex.escape(arm.label) for arm in missing)
         notes.append(f"No run has finished of: {labels}.")

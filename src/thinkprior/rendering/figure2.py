@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from thinkprior.benchmarks import Accuracies
 from thinkprior.errors import InputError
 from thinkprior.rendering.checkpoints import course
 from thinkprior.rendering.figure import Figure
@@ -56,23 +57,25 @@ def figure2(
     second: str = "online_np",
     first_label: str = "ThinkPrior",
     second_label: str = "no prior",
+    accuracies: Accuracies | None = None,
 ) -> Figure:
     """Draws Figure 2.
 
     Panel (a) shows mean silent@10 of both arms as bars, each seed as a dot, and the difference of
-    the means in points; panel (b) the mean MATH500 accuracy against the policy rollouts generated
-    so far, step 0 included, with the range over the seeds as a band.
+    the means in points; panel (b) the mean accuracy along the run against the policy rollouts
+    generated so far, step 0 included, with the range over the seeds as a band.
 
     Args:
         metrics: One row per finished run of one campaign: campaign, arm, seed, steps, silent_at_10
             (fraction; nan for a run of fewer than 10 steps).
         checkpoints: One row per run and checkpoint: campaign, arm, seed, step, generated_rollouts
-            (cumulative), math500 (fraction).
+            (cumulative), and the accuracy of the benchmark along the run (fraction).
         scale: What produced the numbers.
         first: Our arm; differences are first minus second.
         second: The arm without a prior.
         first_label: The first arm as printed.
         second_label: The second arm as printed.
+        accuracies: The benchmarks; by default the paper's.
 
     Returns:
         The figure; its frame has a row per seed and per mean of panel (a), and a row per arm and
@@ -82,22 +85,29 @@ def figure2(
         InputError: For metrics or checkpoints of several campaigns, repeated rows, missing columns,
             an arm without a finished run, or a finished run without checkpoints.
     """
+    accuracies = accuracies or Accuracies()
+    along = accuracies.along
     runs = checked_runs(metrics, ["silent_at_10"], "metrics of Figure 2")
-    points = checked_series(
-        checkpoints, ["generated_rollouts", "math500"], "checkpoints of Figure 2"
-    )
-    ours = _arm(runs, points, first, first_label, THINKPRIOR, "")
-    other = _arm(runs, points, second, second_label, NO_PRIOR, "////")
+    points = checked_series(checkpoints, ["generated_rollouts", along], "checkpoints of Figure 2")
+    ours = _arm(runs, points, first, first_label, THINKPRIOR, "", along)
+    other = _arm(runs, points, second, second_label, NO_PRIOR, "////", along)
     with styled():
         figure = canvas(_HEIGHT, scale.note)
         left, right = figure.subplots(1, 2, width_ratios=[1, 1.6])
         _draw_silent(left, (other, ours))
-        _draw_accuracy(right, (other, ours))
-    return Figure(figure, _frame((other, ours), scale), _caption(ours, other, scale))
+        _draw_accuracy(right, (other, ours), accuracies.along_label)
+    frame = _frame((other, ours), along, scale)
+    return Figure(figure, frame, _caption(ours, other, accuracies.along_label, scale))
 
 
 def _arm(
-    runs: pd.DataFrame, points: pd.DataFrame, name: str, label: str, mark: Mark, hatch: str
+    runs: pd.DataFrame,
+    points: pd.DataFrame,
+    name: str,
+    label: str,
+    mark: Mark,
+    hatch: str,
+    along: str,
 ) -> _Arm:
     of_arm = runs[runs["arm"] == name].sort_values("seed").set_index("seed")
     if of_arm.empty:
@@ -109,7 +119,7 @@ def _arm(
         hatch=hatch,
         silent=of_arm["silent_at_10"],
         summary=summarise(of_arm["silent_at_10"]),
-        course=course(points, name, of_arm.index, "math500"),
+        course=course(points, name, of_arm.index, along),
     )
 
 
@@ -166,10 +176,10 @@ def _points(ours: _Arm, other: _Arm) -> str:
     return minus(printed(100 * (ours.summary.mean - other.summary.mean), 1, signed=True))
 
 
-def _draw_accuracy(axes: Any, arms: tuple[_Arm, _Arm]) -> None:
+def _draw_accuracy(axes: Any, arms: tuple[_Arm, _Arm], benchmark: str) -> None:
     axes.set_title("(b) What is learned")
     axes.set_xlabel("policy rollouts (thousands)")
-    axes.set_ylabel("MATH500 accuracy")
+    axes.set_ylabel(plain(f"{benchmark} accuracy"))
     for arm in arms:
         x = arm.course["generated_rollouts"] / 1000
         if arm.n > 1:
@@ -190,7 +200,7 @@ def _draw_accuracy(axes: Any, arms: tuple[_Arm, _Arm]) -> None:
     axes.legend(loc="lower right", title=title, title_fontsize=7.5)
 
 
-def _frame(arms: Sequence[_Arm], scale: Scale) -> pd.DataFrame:
+def _frame(arms: Sequence[_Arm], along: str, scale: Scale) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for arm in arms:
         common = {"scale": scale.name, "arm": arm.name, "label": arm.label}
@@ -215,7 +225,7 @@ def _frame(arms: Sequence[_Arm], scale: Scale) -> pd.DataFrame:
         arm.course.assign(
             scale=scale.name,
             panel="b",
-            measure="math500",
+            measure=along,
             arm=arm.name,
             label=arm.label,
             role="mean",
@@ -228,7 +238,7 @@ def _frame(arms: Sequence[_Arm], scale: Scale) -> pd.DataFrame:
     return frame.astype({"seed": "Int64", "n": "Int64", "step": "Int64"})
 
 
-def _caption(ours: _Arm, other: _Arm, scale: Scale) -> str:
+def _caption(ours: _Arm, other: _Arm, benchmark: str, scale: Scale) -> str:
     sentences = [
         f"{ours.label} (n = {ours.n}) against {other.label} (n = {other.n}).",
         "(a) silent@10 is the silent fraction among the candidate groups generated per seed in "
@@ -241,8 +251,8 @@ def _caption(ours: _Arm, other: _Arm, scale: Scale) -> str:
             f"{other.summary.n} {other.label} seeds are worse than the worst of {ours.label}."
         )
     sentences += [
-        "(b) MATH500 accuracy of the same runs against the rollouts generated so far: mean and, "
-        "as a band, the seed range.",
+        f"(b) {benchmark} accuracy of the same runs against the rollouts generated so far: mean "
+        "and, as a band, the seed range.",
         scale.note,
     ]
     return " ".join(sentences)

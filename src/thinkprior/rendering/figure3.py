@@ -1,6 +1,6 @@
 """Figure 3: silent groups and discarded rollouts over training."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ from thinkprior.rendering.style import (
 
 RULE_BLOCKS = ("no_selection", "published")
 """Blocks whose arms make up the range of rules without a verified prior or our posterior."""
+
+LINES = ("bank", "length_prior", "online_np", "thinkprior")
+"""Arms that have a line of their own."""
 
 _HEIGHT = 3.1
 _COLUMNS = ["generated_groups", "silent_right", "silent_wrong", "cumulative_waste"]
@@ -58,6 +61,7 @@ def figure3(
     second: str = "online_np",
     bank: str = "bank",
     length_prior: str = "length_prior",
+    absent: Collection[str] = (),
 ) -> Figure:
     """Draws Figure 3.
 
@@ -79,6 +83,7 @@ def figure3(
         second: The arm without a prior.
         bank: Arm of the 2PL bank.
         length_prior: Arm of the length prior.
+        absent: Arms that this scale does not have, rather than has not finished.
 
     Returns:
         The figure; its frame has a row per series and point, the means of the single rules
@@ -110,7 +115,8 @@ def figure3(
     ]
     shown_rules = [line for line in rules if line.n]
     shown = [line for line in lines if line.n]
-    missing = [line.label for line in (*rules, *lines) if not line.n]
+    missing = [line.label for line in (*rules, *lines) if not line.n and line.name not in absent]
+    elsewhere = [line.label for line in lines if not line.n and line.name in absent]
     silent_range, waste_range = (
         _range([line.silent for line in shown_rules]),
         _range([line.waste for line in shown_rules]),
@@ -136,7 +142,8 @@ def figure3(
             handlelength=2.4,
         )
     frame = _frame(shown_rules, shown, silent_range, waste_range, scale)
-    return Figure(figure, frame, _caption(shown_rules, shown, missing, window, scale))
+    caption = _caption(shown_rules, shown, missing, elsewhere, window, scale)
+    return Figure(figure, frame, caption)
 
 
 def _line(
@@ -297,6 +304,7 @@ def _caption(
     rules: Sequence[_Line],
     lines: Sequence[_Line],
     missing: Sequence[str],
+    elsewhere: Sequence[str],
     window: int,
     scale: Scale,
 ) -> str:
@@ -318,4 +326,6 @@ def _caption(
         )
     if missing:
         sentences.append(f"Left out, since no run has finished: {', '.join(missing)}.")
+    if elsewhere:
+        sentences.append(f"No arm of this scale: {', '.join(elsewhere)}.")
     return " ".join([*sentences, scale.note])

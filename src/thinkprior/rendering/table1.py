@@ -1,12 +1,14 @@
 """Table 1: every arm of the main comparison, rollout economy beside accuracy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pandas as pd
 
+from thinkprior.benchmarks import Accuracies
 from thinkprior.errors import InputError
+from thinkprior.metrics import WASTE_STEPS
 from thinkprior.rendering import latex
 from thinkprior.rendering.arms import BLOCK_HEADINGS, BLOCKS, ArmRow, Block
 from thinkprior.rendering.rounding import printed
@@ -18,17 +20,9 @@ from thinkprior.statistics import disjoint
 Economy = Literal["silent_at_10", "waste_at_30"]
 
 ECONOMY: tuple[Economy, ...] = ("silent_at_10", "waste_at_30")
-ACCURACY: Mapping[str, str] = {
-    "math500": "MATH500",
-    "math500_level5": "Level-5",
-    "gsm8k": "GSM8K",
-    "minerva_math": "Minerva",
-    "olympiadbench": "Olympiad",
-}
 COMPOSED_RULE = "dapo"
 """The arm that the composition block refills like, and is measured against in its heading."""
 
-_COLUMNS = "lr" + "r" * (len(ECONOMY) + len(ACCURACY)) + "r"
 _SUBSCRIPT_WIDTH = "2.6em"
 
 
@@ -55,6 +49,7 @@ def table1(
     *,
     reference: str = "online_np",
     headings: Mapping[Block, str] = BLOCK_HEADINGS,
+    accuracies: Accuracies | None = None,
 ) -> Table:
     """Renders Table 1.
 
@@ -66,11 +61,13 @@ def table1(
     Args:
         metrics: One row per finished run of one campaign: campaign, arm, seed, steps,
             generated_per_step, silent_at_10 (fraction), waste_at_30 (rollouts), and the final
-            accuracies math500, math500_level5, gsm8k, minerva_math, olympiadbench (fractions).
+            accuracies by benchmark, with `<benchmark>_level5` for the one along the run where it
+            has levels (fractions).
         arms: The rows to show, in order within their blocks; other arms of the metrics are ignored.
         scale: What produced the numbers.
         reference: Arm against which the subscripts give the change.
         headings: Heading of each block; another prior than the paper's may need another claim.
+        accuracies: The benchmarks; by default the paper's.
 
     Returns:
         The table; its frame has a row per arm, each measure as mean, _min, _max and _n (seeds),
@@ -80,10 +77,12 @@ def table1(
         InputError: For metrics that are not of one campaign, one length and one row a run, or of
             none of the arms.
     """
-    runs = checked_runs(metrics, ["generated_per_step", *ECONOMY, *ACCURACY], "metrics of Table 1")
+    accuracies = accuracies or Accuracies()
+    columns = accuracies.columns(metrics.columns)
+    runs = checked_runs(metrics, ["generated_per_step", *ECONOMY, *columns], "metrics of Table 1")
     campaign = str(runs["campaign"].iloc[0])
     ordered = sorted(arms, key=lambda arm: BLOCKS.index(arm.block))
-    finished = [_measure(arm, runs[runs["arm"] == arm.name]) for arm in ordered]
+    finished = [_measure(arm, runs[runs["arm"] == arm.name], columns) for arm in ordered]
     shown = [arm for arm in finished if arm.n]
     missing = [arm.row for arm in finished if not arm.n]
     if not shown:
@@ -93,24 +92,24 @@ def table1(
     base = next((arm for arm in shown if arm.row.name == reference), None)
     frame = pd.DataFrame([_frame_row(arm, base, reference, bold, campaign, scale) for arm in shown])
     tabular = latex.Tabular(
-        columns=_COLUMNS,
-        head=_head(),
-        body=_body(shown, base, bold, headings),
-        caption=_caption(shown, base, campaign, int(runs["steps"].iloc[0]), scale),
+        columns="lr" + "r" * (len(ECONOMY) + len(columns)) + "r",
+        head=_head(columns),
+        body=_body(shown, base, bold, headings, accuracies),
+        caption=_caption(shown, base, campaign, int(runs["steps"].iloc[0]), scale, accuracies),
         label="tab:main-comparison",
-        notes=_notes(shown, missing, base, reference),
+        notes=_notes(shown, missing, base, reference, columns, accuracies),
         wide=True,
     )
     return Table(frame, tabular.environment())
 
 
-def _measure(arm: ArmRow, runs: pd.DataFrame) -> _Arm:
+def _measure(arm: ArmRow, runs: pd.DataFrame, accuracy: Iterable[str]) -> _Arm:
     return _Arm(
         row=arm,
         n=len(runs),
         generated=summarise(runs["generated_per_step"]),
         economy={measure: summarise(runs[measure]) for measure in ECONOMY},
-        accuracy={measure: summarise(runs[measure]) for measure in ACCURACY},
+        accuracy={measure: summarise(runs[measure]) for measure in accuracy},
     )
 
 
@@ -169,16 +168,16 @@ def _summary_cells(name: str, summary: SeedSummary) -> dict[str, float]:
     }
 
 
-def _head() -> list[str]:
+def _head(accuracy: Mapping[str, str]) -> list[str]:
     economy_last = 2 + len(ECONOMY)
-    accuracy_last = economy_last + len(ACCURACY)
+    accuracy_last = economy_last + len(accuracy)
     return [
         latex.row(
             [
                 "",
                 "Generated",
                 latex.spanning(len(ECONOMY), "c", r"Rollout economy $\downarrow$"),
-                latex.spanning(len(ACCURACY), "c", r"Accuracy $\uparrow$"),
+                latex.spanning(len(accuracy), "c", r"Accuracy $\uparrow$"),
                 "",
             ]
         ),
@@ -188,7 +187,7 @@ def _head() -> list[str]:
                 "Method",
                 "R/step",
                 *(latex.spanning(1, "c", name) for name in ("silent@10", "waste@30")),
-                *ACCURACY.values(),
+                *map(latex.escape, accuracy.values()),
                 "$n$",
             ]
         ),
@@ -200,7 +199,9 @@ def _body(
     base: _Arm | None,
     bold: Mapping[Economy, set[str]],
     headings: Mapping[Block, str],
+    accuracies: Accuracies,
 ) -> list[str]:
+    width = 3 + len(ECONOMY) + len(arms[0].accuracy)
     lines: list[str] = []
     for block in BLOCKS:
         members = [arm for arm in arms if arm.row.block == block]
@@ -210,27 +211,29 @@ def _body(
             lines.append(r"\midrule")
         heading = latex.escape(headings[block])
         if block == "composition":
-            heading += _composition_claim(members, arms)
-        lines.append(latex.row([latex.spanning(len(_COLUMNS), "l", rf"\textit{{{heading}}}")]))
+            heading += _composition_claim(members, arms, accuracies)
+        lines.append(latex.row([latex.spanning(width, "l", rf"\textit{{{heading}}}")]))
         lines += [_line(arm, base, bold) for arm in members]
     return lines
 
 
-def _composition_claim(members: Sequence[_Arm], arms: Sequence[_Arm]) -> str:
+def _composition_claim(
+    members: Sequence[_Arm], arms: Sequence[_Arm], accuracies: Accuracies
+) -> str:
     """What the composition changes against the rule that it composes with."""
     rule = next((arm for arm in arms if arm.row.name == COMPOSED_RULE), None)
     if rule is None or len(members) != 1:
         return ""
     waste = members[0].economy["waste_at_30"].mean, rule.economy["waste_at_30"].mean
-    math500 = members[0].accuracy["math500"], rule.accuracy["math500"]
-    if not (waste[0] >= 0 and waste[1] > 0 and all(summary.n for summary in math500)):
+    reached = members[0].accuracy[accuracies.first], rule.accuracy[accuracies.first]
+    if not (waste[0] >= 0 and waste[1] > 0 and all(summary.n for summary in reached)):
         return ""
     change = printed(100 * (waste[0] / waste[1] - 1), 1)
     direction = "lower" if change.startswith("-") else "higher"
-    composed, alone = (printed(summary.mean, 3) for summary in math500)
+    composed, alone = (printed(summary.mean, 3) for summary in reached)
     return (
         rf": {change.lstrip('-')}\% {direction} waste@30 than {latex.escape(rule.row.label)}, "
-        f"MATH500 {composed} against {alone}"
+        f"{latex.escape(accuracies.first_label)} {composed} against {alone}"
     )
 
 
@@ -280,7 +283,12 @@ def _boxed(subscript: str) -> str:
 
 
 def _caption(
-    arms: Sequence[_Arm], base: _Arm | None, campaign: str, steps: int, scale: Scale
+    arms: Sequence[_Arm],
+    base: _Arm | None,
+    campaign: str,
+    steps: int,
+    scale: Scale,
+    accuracies: Accuracies,
 ) -> str:
     runs = sum(arm.n for arm in arms)
     sentences = [
@@ -301,7 +309,7 @@ def _caption(
         "Pink rows carry a verifier-scored zero-rollout difficulty prior, ours darkest; among "
         f"{_fixed_budget_name(arms)} arms bold marks the best economy value and every arm whose "
         "seed range overlaps the range of the best.",
-        _accuracy_sentence(arms),
+        _accuracy_sentence(arms, accuracies),
         latex.escape(scale.note),
     ]
     return " ".join(sentences)
@@ -326,31 +334,45 @@ def _fixed_budget_name(arms: Sequence[_Arm]) -> str:
     return "fixed-budget"
 
 
-def _accuracy_sentence(arms: Sequence[_Arm]) -> str:
-    repeated = [arm for arm in arms if arm.accuracy["math500"].n > 1]
+def _accuracy_sentence(arms: Sequence[_Arm], accuracies: Accuracies) -> str:
+    first = accuracies.first
+    repeated = [arm for arm in arms if arm.accuracy[first].n > 1]
     if not repeated:
         return "No accuracy value is bolded."
 
     def spread(arm: _Arm) -> float:
-        return arm.accuracy["math500"].high - arm.accuracy["math500"].low
+        return arm.accuracy[first].high - arm.accuracy[first].low
 
     widest = max(repeated, key=spread)
     return (
-        "No accuracy value is bolded: within-arm spread on MATH500 reaches "
+        "No accuracy value is bolded: within-arm spread on "
+        f"{latex.escape(accuracies.first_label)} reaches "
         f"{printed(100 * spread(widest), 1)} points ({latex.escape(widest.row.label)})."
     )
 
 
 def _notes(
-    arms: Sequence[_Arm], missing: Sequence[ArmRow], base: _Arm | None, reference: str
+    arms: Sequence[_Arm],
+    missing: Sequence[ArmRow],
+    base: _Arm | None,
+    reference: str,
+    columns: Mapping[str, str],
+    accuracies: Accuracies,
 ) -> list[str]:
     notes = []
+    if not any(arm.economy["waste_at_30"].n for arm in arms):
+        notes.append(f"waste@30 needs runs of {WASTE_STEPS} steps.")
+    if accuracies.left_out:
+        notes.append(
+            f"Not evaluated at this scale: {', '.join(map(latex.escape, accuracies.left_out))}."
+        )
     if missing:
         labels = ", ".join(latex.escape(arm.label) for arm in missing)
         notes.append(f"Left out, since no run has finished: {labels}.")
     if base is None:
         notes.append(f"No change is given, since no run of {latex.escape(reference)} has finished.")
-    headings = {"silent_at_10": "silent@10", "waste_at_30": "waste@30", **ACCURACY}
+    headings = {"silent_at_10": "silent@10", "waste_at_30": "waste@30"}
+    headings |= {name: latex.escape(label) for name, label in columns.items()}
     for arm in arms:
         for measure, summary in [*arm.economy.items(), *arm.accuracy.items()]:
             if 0 < summary.n < arm.n:

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from thinkprior.benchmarks import Accuracies
 from thinkprior.errors import InputError
+from thinkprior.metrics import EARLY_STEPS, WASTE_STEPS
 from thinkprior.rendering import latex
 from thinkprior.rendering.checkpoints import course
 from thinkprior.rendering.rounding import printed
@@ -42,12 +44,12 @@ class _Measure:
         return 100.0 if self.fraction else 1.0
 
 
-MEASURES = (
+ECONOMY = (
     _Measure("silent_at_10", "silent@10", "less", 3, 1, 1, fraction=True),
     _Measure("waste_at_30", "waste@30", "less", 0, 0, 0, fraction=False),
-    _Measure("math500", "MATH500", "greater", 3, 2, 1, fraction=True),
-    _Measure("math500_level5", "Level-5", "greater", 3, 2, 1, fraction=True),
 )
+WHOLE_RUN = _Measure("waste_full", "waste, whole run", "less", 0, 0, 0, fraction=False)
+"""Stands beside waste@30 where the runs are too short for it."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,8 @@ class _Comparison:
 
     @property
     def disjoint(self) -> bool | None:
-        """Whether the seed ranges are; None where an arm has no value."""
-        if not (self.first.n and self.second.n):
+        """Whether the seed ranges are; None where an arm has fewer than two values, no range."""
+        if min(self.first.n, self.second.n) < 2:
             return None
         return disjoint(self.first.values, self.second.values)
 
@@ -91,6 +93,7 @@ def table2(
     second_label: str = "online-NP",
     confidence: float = 0.95,
     resamples: int = 400_000,
+    accuracies: Accuracies | None = None,
 ) -> Table:
     """Renders Table 2.
 
@@ -100,9 +103,10 @@ def table2(
 
     Args:
         metrics: One row per finished run of one campaign: campaign, arm, seed, steps,
-            silent_at_10 (fraction), waste_at_30 (rollouts), math500, math500_level5 (fractions).
+            silent_at_10 (fraction), waste_at_30 (rollouts), waste_full for runs that are too short
+            for it, and the accuracies (fractions): the first benchmark's, and its Level 5.
         checkpoints: One row per run and checkpoint: campaign, arm, seed, step, generated_rollouts
-            (cumulative), math500, math500_level5.
+            (cumulative), and the accuracies of the benchmark along the run.
         scale: What produced the numbers.
         generator: Source of the permutations; each column draws from a child of its own.
         first: Arm whose row is ours; differences are first minus second.
@@ -111,6 +115,7 @@ def table2(
         second_label: The second arm as printed.
         confidence: Coverage of the intervals.
         resamples: Permutations of each test.
+        accuracies: The benchmarks; by default the paper's.
 
     Returns:
         The table; its frame has a row per measure, in the measure's own unit.
@@ -119,10 +124,14 @@ def table2(
         InputError: For metrics or checkpoints of several campaigns, repeated rows, missing columns,
             an arm without a finished run, or a finished run without checkpoints.
     """
-    names = [measure.name for measure in MEASURES]
+    accuracies = accuracies or Accuracies()
+    measures = _measures(metrics, accuracies)
+    names = [measure.name for measure in measures]
     runs = checked_runs(metrics, names, "metrics of Table 2")
     courses = checked_series(
-        checkpoints, ["generated_rollouts", *_course_names()], "checkpoints of Table 2"
+        checkpoints,
+        ["generated_rollouts", *(n for n in names if _along(n, accuracies))],
+        "checkpoints of Table 2",
     )
     campaign = str(runs["campaign"].iloc[0])
     pair = [runs[runs["arm"] == arm] for arm in (first, second)]
@@ -132,8 +141,11 @@ def table2(
                 f"Table 2 needs a finished run of arm {arm} in the campaign {campaign}"
             )
     comparisons = []
-    for measure, stream in zip(MEASURES, generator.spawn(len(MEASURES)), strict=True):
-        comparisons.append(_compare(measure, pair, courses, confidence, resamples, stream))
+    for measure, stream in zip(measures, generator.spawn(len(measures)), strict=True):
+        comparison = _compare(measure, pair, confidence, resamples, stream)
+        if _along(measure.name, accuracies):
+            comparison = replace(comparison, led=_led(measure.name, pair, courses))
+        comparisons.append(comparison)
     counts = len(pair[0]), len(pair[1])
     labels = latex.escape(first_label), latex.escape(second_label)
     few = min(counts) <= FEW_SEEDS
@@ -154,24 +166,38 @@ def table2(
     counted = ["checkpoints_led", "checkpoints", "permutation_resamples"]
     frame = frame.astype(dict.fromkeys(counted, "Int64"))
     tabular = latex.Tabular(
-        columns="l" + "c" * len(MEASURES),
+        columns="l" + "c" * len(measures),
         head=[_head(comparisons, few)],
         body=_body(comparisons, labels, few, confidence),
-        caption=_caption(labels, counts, few, confidence, resamples, scale),
+        caption=_caption(labels, counts, few, confidence, resamples, comparisons, campaign, scale),
         label="tab:reestimate",
         notes=_notes(comparisons, labels, counts),
     )
     return Table(frame, tabular.environment())
 
 
-def _course_names() -> list[str]:
-    return [measure.name for measure in MEASURES if measure.better == "greater"]
+def _measures(metrics: pd.DataFrame, accuracies: Accuracies) -> list[_Measure]:
+    """The columns: economy, then the first benchmark with the one along the run and its levels."""
+    measures = list(ECONOMY)
+    if "steps" in metrics and metrics["steps"].max() < WASTE_STEPS:
+        measures.append(WHOLE_RUN)
+    shown = (accuracies.first, accuracies.along, accuracies.levels)
+    columns = accuracies.columns(metrics.columns)
+    return measures + [
+        _Measure(name, latex.escape(columns[name]), "greater", 3, 2, 1, fraction=True)
+        for name in dict.fromkeys(shown)
+        if name in columns
+    ]
+
+
+def _along(measure: str, accuracies: Accuracies) -> bool:
+    """Whether a measure is known at every checkpoint."""
+    return measure in (accuracies.along, accuracies.levels)
 
 
 def _compare(
     measure: _Measure,
     pair: Sequence[pd.DataFrame],
-    courses: pd.DataFrame,
     confidence: float,
     resamples: int,
     generator: np.random.Generator,
@@ -187,8 +213,7 @@ def _compare(
             resamples=resamples,
             generator=generator,
         )
-    led = _led(measure.name, pair, courses) if measure.name in _course_names() else None
-    return _Comparison(measure, first, second, test, p, led)
+    return _Comparison(measure, first, second, test, p, None)
 
 
 def _led(
@@ -355,14 +380,17 @@ def _caption(
     few: bool,
     confidence: float,
     resamples: int,
+    comparisons: Sequence[_Comparison],
+    campaign: str,
     scale: Scale,
 ) -> str:
     if counts[0] == counts[1]:
         seeds = f"{_seeds(counts[0])} per arm"
     else:
         seeds = f"{_seeds(counts[0])} of {labels[0]} and {_seeds(counts[1])} of {labels[1]}"
+    where = "" if campaign == "reestimate" else f" of the campaign {latex.escape(campaign)}"
     sentences = [
-        f"{labels[0]} against {labels[1]}: {seeds}.",
+        f"{labels[0]} against {labels[1]}: {seeds}{where}.",
         "silent@10 is the silent fraction among the candidate groups generated per seed in steps "
         "1--10; waste@30 is rollouts in silent candidate groups through step 30.",
     ]
@@ -383,12 +411,31 @@ def _caption(
             rf"{100 * confidence:g}\% intervals and Welch $p$ two-sided; permutation $p$ one-sided "
             f"in the direction of improvement over {number} resamples.",
         ]
+    sentences += _too_short(comparisons)
     sentences += [
         f"Ckpts led counts the checkpoints after step 0 at which the mean of {labels[0]} is "
         "higher.",
         latex.escape(scale.note),
     ]
     return " ".join(sentences)
+
+
+def _too_short(comparisons: Sequence[_Comparison]) -> list[str]:
+    """Why the runs have no value of a measure that counts the first so many steps."""
+    needed = {"silent_at_10": EARLY_STEPS, "waste_at_30": WASTE_STEPS}
+    shown = {one.measure.name: one.measure.heading for one in comparisons}
+    sentences = [
+        f"{one.measure.heading} needs runs of {needed[one.measure.name]} steps, and these are "
+        "shorter."
+        for one in comparisons
+        if one.measure.name in needed and not (one.first.n or one.second.n)
+    ]
+    if WHOLE_RUN.name in shown:
+        sentences.append(
+            f"{shown[WHOLE_RUN.name].capitalize()}, is rollouts in silent candidate groups over "
+            "all steps."
+        )
+    return sentences
 
 
 def _seeds(count: int) -> str:

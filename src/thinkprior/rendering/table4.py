@@ -1,8 +1,9 @@
 """Table 4: the composition of ThinkPrior's selection with DAPO's refilling."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from thinkprior.findings.composition import ALONE, CHANGE, COMPOSED, ROWS, SETTING, Row
+from thinkprior.benchmarks import Accuracies
+from thinkprior.findings.composition import ALONE, CHANGE, COMPOSED, SETTING, Row, rows_for
 from thinkprior.measurements import Measurement, measurement_frame
 from thinkprior.rendering import latex
 from thinkprior.rendering.cells import (
@@ -18,7 +19,6 @@ from thinkprior.rendering.table import Table
 from thinkprior.statistics import disjoint
 
 _LABELS = {
-    "math500": r"MATH500 $\uparrow$",
     "generated_rollouts": r"Generated rollouts $\downarrow$",
     "silent_generated_rollouts": r"Silent generated rollouts $\downarrow$",
     "nonsilent_generated_rollouts": r"Non-silent generated rollouts $\uparrow$",
@@ -27,7 +27,6 @@ _LABELS = {
     "silent_at_10": r"silent@10 $\downarrow$",
     "waste_at_30": r"waste@30 $\downarrow$",
 }
-_FRACTIONS = ("math500", "silent_at_10")
 _HOURS = "estimated_generation_gpu_hours"
 
 
@@ -39,6 +38,7 @@ def table4(
     steps: int,
     batch_prompts: int,
     most_rounds: int,
+    accuracies: Accuracies | None = None,
 ) -> Table:
     """Renders Table 4.
 
@@ -49,11 +49,16 @@ def table4(
         steps: Steps of a run.
         batch_prompts: B, groups of an update.
         most_rounds: Cap on the rounds of a step.
+        accuracies: The benchmarks; by default the paper's.
 
     Returns:
         The table; its frame has the measurements.
     """
+    accuracies = accuracies or Accuracies()
     found = Measured(measurements)
+    rows = rows_for(accuracies.first)
+    label = latex.escape(accuracies.first_label)
+    heads = {accuracies.first: rf"{label} $\uparrow$", **_LABELS}
     names = [latex.escape(label) for label in labels]
     tabular = latex.Tabular(
         columns="lrcrcr",
@@ -66,17 +71,20 @@ def table4(
                 ]
             )
         ],
-        body=[_line(found, row) for row in ROWS],
-        caption=" ".join(_caption(found, names, scale, steps, batch_prompts, most_rounds)),
+        body=[_line(found, row, heads[row.metric]) for row in rows],
+        caption=" ".join(
+            _caption(found, names, scale, steps, batch_prompts, most_rounds, rows[0].metric, label)
+        ),
         label="tab:composition",
-        notes=_notes(found, names),
+        notes=_notes(found, names, {row.metric: heads[row.metric] for row in rows}),
         wide=True,
     )
     return Table(measurement_frame(measurements, scale.name), tabular.environment())
 
 
-def _digits(found: Measured, metric: str) -> int:
-    if metric in _FRACTIONS:
+def _digits(found: Measured, row: Row) -> int:
+    metric = row.metric
+    if row.change == "points":
         return 3
     if metric != _HOURS:
         return 0
@@ -85,9 +93,9 @@ def _digits(found: Measured, metric: str) -> int:
     )
 
 
-def _line(found: Measured, row: Row) -> str:
-    digits = _digits(found, row.metric)
-    cells = [_LABELS[row.metric]]
+def _line(found: Measured, row: Row, head: str) -> str:
+    digits = _digits(found, row)
+    cells = [head]
     for arm in (ALONE, COMPOSED):
         measured = found.get(SETTING, arm, row.metric)
         cells += [number(measured.value, digits), seed_range(measured, digits)]
@@ -105,10 +113,12 @@ def _caption(
     steps: int,
     batch_prompts: int,
     most_rounds: int,
+    benchmark: str,
+    label: str,
 ) -> list[str]:
     accuracy, rollouts = (
         [found.get(SETTING, arm, metric) for arm in (ALONE, COMPOSED)]
-        for metric in ("math500", "generated_rollouts")
+        for metric in (benchmark, "generated_rollouts")
     )
     counts = [(name, one.n) for name, one in zip(names, rollouts, strict=True)]
     sentences = [
@@ -119,7 +129,7 @@ def _caption(
     ]
     if all(one.n for one in rollouts):
         sentences.append(
-            f"By seed, MATH500 is {seed_values(accuracy[0], 3)} against "
+            f"By seed, {label} is {seed_values(accuracy[0], 3)} against "
             f"{seed_values(accuracy[1], 3)}, and rollouts are {seed_values(rollouts[0], 0)} "
             f"against {seed_values(rollouts[1], 0)}{_falls(found)}."
         )
@@ -142,7 +152,7 @@ def _falls(found: Measured) -> str:
     return f" (they fall in {fewer.value:.0f} of {fewer.of} seeds)" if fewer.of else ""
 
 
-def _notes(found: Measured, names: Sequence[str]) -> list[str]:
+def _notes(found: Measured, names: Sequence[str], heads: Mapping[str, str]) -> list[str]:
     notes = []
     for name, arm in zip(names, (ALONE, COMPOSED), strict=True):
         updates = found.get(SETTING, arm, "update_rollouts")
@@ -154,13 +164,13 @@ def _notes(found: Measured, names: Sequence[str]) -> list[str]:
     if hours.n:
         notes.append(f"Hours: {latex.escape(hours.note)}.")
     apart = []
-    for row in ROWS:
-        if row.metric == _HOURS:  # a multiple of the rollouts
+    for metric, head in heads.items():
+        if metric == _HOURS:  # a multiple of the rollouts
             continue
-        first, second = (found.get(SETTING, arm, row.metric).values for arm in (ALONE, COMPOSED))
+        first, second = (found.get(SETTING, arm, metric).values for arm in (ALONE, COMPOSED))
         # One seed makes no range.
         if min(len(first), len(second)) > 1 and disjoint(first, second):
-            apart.append(_LABELS[row.metric].partition(" $")[0])
+            apart.append(head.partition(" $")[0])
     if apart:
         notes.append(f"Seed ranges are disjoint for: {', '.join(apart)}.")
     return notes

@@ -1,6 +1,6 @@
 """Window rates and coverage of the text, as one table."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from thinkprior.findings.windows import MAIN, REESTIMATE, WINDOW, window_metric
 from thinkprior.measurements import Measurement, measurement_frame
@@ -36,6 +36,7 @@ def windows_table(
     reestimate_arms: Sequence[str],
     steps: int,
     pool: int,
+    pair: str = REESTIMATE,
 ) -> Table:
     """Renders the window rates and the coverage.
 
@@ -46,6 +47,7 @@ def windows_table(
         reestimate_arms: Names of those that the sixteen-seed campaign has too.
         steps: Steps of a run.
         pool: Prompts of the pool.
+        pair: The campaign that the figures of ThinkPrior and online-NP are of.
 
     Returns:
         The table; its frame has the measurements.
@@ -119,7 +121,7 @@ def windows_table(
         body=body,
         caption=_caption(pool, scale),
         label="tab:windows",
-        notes=_text(found),
+        notes=_text(found, {arm.name for arm in arms}.union(reestimate_arms), pair),
         wide=True,
     )
     return Table(measurement_frame(measurements, scale.name), tabular.environment())
@@ -142,35 +144,42 @@ def _caption(pool: int, scale: Scale) -> str:
     )
 
 
-def _text(found: Measured) -> list[str]:
-    """The figures that the paper's text prints, as sentences."""
+def _text(found: Measured, arms: Collection[str], pair: str) -> list[str]:
+    """The figures that the paper's text prints, as sentences; without those of absent arms."""
 
     def share(setting: str, arm: str, metric: str) -> str:
         return number(found.get(setting, arm, metric).value, 1, unit=r"\%")
 
     def rate(arm: str) -> str:
-        return number(found.get(REESTIMATE, arm, "late_train_pass_rate").value, 3)
+        return number(found.get(pair, arm, "late_train_pass_rate").value, 3)
 
     def waste(arm: str) -> str:
-        return number(found.get(REESTIMATE, arm, "full_run_wasted_rollouts").value, 0)
+        return number(found.get(pair, arm, "full_run_wasted_rollouts").value, 0)
 
-    online = found.get(REESTIMATE, "online_np", "window_rate_first")
-    ours = found.get(REESTIMATE, "thinkprior", "window_rate_first")
+    online = found.get(pair, "online_np", "window_rate_first")
+    ours = found.get(pair, "thinkprior", "window_rate_first")
     ratio = found.get(MAIN, "dapo", "waste_ratio_to_thinkprior")
-    return [
-        "Figures of the text, uniform sampling in the campaign main "
+    place = "the re-estimate" if pair == REESTIMATE else f"the campaign {pair}"
+    sentences = {
+        ("random",): "Figures of the text, uniform sampling in the campaign main "
         f"({seeds(found.get(MAIN, 'random', 'silent_full_run').n)}): silent in "
         f"{share(MAIN, 'random', 'silent_early')} of the groups of steps 1--{WINDOW} and "
         f"{share(MAIN, 'random', 'silent_full_run')} of all; by window from "
         f"{share(MAIN, 'random', 'window_rate_min')} to "
         f"{share(MAIN, 'random', 'window_rate_max')}.",
-        f"In the re-estimate ({seeds(online.n)} of online-NP, {seeds(ours.n)} of ThinkPrior): "
-        f"online-NP goes from {share(REESTIMATE, 'online_np', 'window_rate_first')} in the first "
+        (
+            "thinkprior",
+            "online_np",
+        ): f"In {place} ({seeds(online.n)} of online-NP, {seeds(ours.n)} of ThinkPrior): "
+        f"online-NP goes from {share(pair, 'online_np', 'window_rate_first')} in the first "
         "window to "
-        f"{share(REESTIMATE, 'online_np', 'window_rate_after_20_to_30_steps')} in steps "
+        f"{share(pair, 'online_np', 'window_rate_after_20_to_30_steps')} in steps "
         f"{2 * WINDOW + 1}--{3 * WINDOW}; ThinkPrior starts at "
-        f"{share(REESTIMATE, 'thinkprior', 'window_rate_first')}; the train pass rate of the last "
+        f"{share(pair, 'thinkprior', 'window_rate_first')}; the train pass rate of the last "
         f"window is {rate('thinkprior')} (ThinkPrior) against {rate('online_np')} (online-NP), and "
         f"the waste of the whole run {waste('thinkprior')} against {waste('online_np')} rollouts.",
-        f"DAPO's waste@30 is {number(ratio.value, 1)} times that of ThinkPrior in main.",
-    ]
+        ("dapo", "thinkprior"): (
+            f"DAPO's waste@30 is {number(ratio.value, 1)} times that of ThinkPrior in main."
+        ),
+    }
+    return [said for needed, said in sentences.items() if set(needed) <= set(arms)]

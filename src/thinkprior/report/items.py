@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from thinkprior.document import CONTENTS
+from thinkprior.document import CONTENTS, Entry
 
 Kind = Literal["table", "figure", "data"]
 
@@ -38,8 +38,9 @@ class Item:
     @property
     def anchor(self) -> str:
         """Its name on the page, and of its caption, `workflow/report/<anchor>.rst`."""
-        unnamed = self.kind == "figure" and not self.name.startswith("figure")
-        return f"{self.name}-figure" if unnamed else self.name
+        if self.kind == "data":
+            return self.name
+        return Entry(self.kind, self.name, "", "").anchor
 
     @property
     def files(self) -> dict[str, str]:

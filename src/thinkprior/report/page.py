@@ -16,7 +16,7 @@ from markupsafe import Markup
 from thinkprior.digest import settings_digest
 from thinkprior.report.captions import read_caption
 from thinkprior.report.comparison import read_claims, read_comparison
-from thinkprior.report.items import CLAIMS, REPRODUCTION, SECTIONS, Item
+from thinkprior.report.items import CLAIMS, ITEMS, REPRODUCTION, SECTIONS, Item
 from thinkprior.report.numbers import Numbers, read_numbers
 from thinkprior.report.provenance import Made, campaign_runs, distinct, read_records
 from thinkprior.report.tables import HtmlTable, UnknownMacroError, html_table
@@ -87,6 +87,7 @@ def page(
     documents: Mapping[str, Markup],
     code: str,
     assets: Assets,
+    left_out: Mapping[str, str] | None = None,
 ) -> str:
     """The page's HTML, the same for the same files.
 
@@ -98,7 +99,10 @@ def page(
         documents: name to HTML of what stands under Deviations.
         code: digest of the code that makes the page.
         assets: its template, style sheet and script.
+        left_out: anchor of what this configuration cannot make to what it lacks for it; it is named
+            in a list of its own, and sections without anything else are left out.
     """
+    left_out = left_out or {}
     made = read_records(folder / "records")
 
     def view(item: Item) -> View:
@@ -108,7 +112,11 @@ def page(
     style = assets.style.read_text(encoding="utf-8")
     script = assets.script.read_text(encoding="utf-8")
     described = yaml.safe_dump(dict(configuration), sort_keys=False, allow_unicode=True)
-    sections = [(section, [view(item) for item in section.items]) for section in SECTIONS]
+    sections = [
+        (section, views)
+        for section in SECTIONS
+        if (views := [view(item) for item in section.items if item.anchor not in left_out])
+    ]
     reproduction, claims = view(REPRODUCTION), view(CLAIMS)
     environment = Environment(
         autoescape=True,
@@ -148,6 +156,7 @@ def page(
         code=code,
         documents=documents,
         anchors=_anchors(folder),
+        left_out=[(ITEMS[name].title, lacks) for name, lacks in left_out.items() if name in ITEMS],
     )
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -83,7 +83,10 @@ class _Absent(Exception):  # noqa: N818  not an error: it ends a rule whose numb
 class Numbers:
     """Our numbers by their own names."""
 
-    def __init__(self, measurements: Iterable[Measurement]) -> None:
+    def __init__(
+        self, measurements: Iterable[Measurement], absent_campaigns: Collection[str] = ()
+    ) -> None:
+        self._absent = absent_campaigns
         self._by_key = {measurement.key: measurement for measurement in measurements}
 
     def get(self, table: str, setting: str, arm: str, metric: str) -> Measurement:
@@ -93,6 +96,8 @@ class Numbers:
             _Absent: where it is missing or nan.
         """
         found = self._by_key.get((table, setting, arm, metric))
+        if found is None and setting in self._absent:
+            raise _Absent(f"this scale has no campaign {setting}")
         if found is None or math.isnan(found.value):
             raise _Absent(f"{metric} of {arm} ({setting}) is not there")
         return found
@@ -118,9 +123,19 @@ def read_claims(path: Path | str) -> list[ClaimText]:
     return claims
 
 
-def decide(claims: Iterable[ClaimText], measurements: Iterable[Measurement]) -> list[Claim]:
-    """Every claim with the verdict of its rule; not run where a number that it needs is absent."""
-    numbers = Numbers(measurements)
+def decide(
+    claims: Iterable[ClaimText],
+    measurements: Iterable[Measurement],
+    absent_campaigns: Collection[str] = (),
+) -> list[Claim]:
+    """Every claim with the verdict of its rule; not run where a number that it needs is absent.
+
+    Args:
+        claims: the claims.
+        measurements: our numbers.
+        absent_campaigns: campaigns of the paper that this scale does not declare.
+    """
+    numbers = Numbers(measurements, absent_campaigns)
     decided = []
     for claim in claims:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -112,6 +112,7 @@ def compare(
     rules: Rules,
     found: Mapping[str, Sequence[Measurement]],
     scale: str,
+    absent_campaigns: Collection[str] = (),
 ) -> list[ComparedRow]:
     """Every published row, in order, beside ours.
 
@@ -120,6 +121,7 @@ def compare(
         rules: The checked-in comparators.
         found: File to the numbers of ours in it.
         scale: Name of the scale of our numbers.
+        absent_campaigns: Campaigns of the paper that this scale does not declare.
 
     Raises:
         InputError: for a row without a rule, a rule that names a published row that is not there,
@@ -127,7 +129,7 @@ def compare(
     """
     ours = Ours(found)
     by_key = {row.key: row for row in published}
-    return [_compared(row, rules, by_key, ours, scale) for row in published]
+    return [_compared(row, rules, by_key, ours, scale, absent_campaigns) for row in published]
 
 
 def grouped(rows: Sequence[ComparedRow]) -> list[tuple[str, list[ComparedRow]]]:
@@ -197,14 +199,20 @@ def _compared(
     by_key: Mapping[Key, PublishedRow],
     ours: Ours,
     scale: str,
+    absent_campaigns: Collection[str],
 ) -> ComparedRow:
     rule = rules.rule_for(row)
-    measurement, path = ours.get(row.key, rules.our_settings(row))
+    settings = rules.our_settings(row)
+    measurement, path = ours.get(row.key, settings)
     evidence = _evidence(row, rule.comparator, measurement, rules, by_key, ours)
     try:
         judgement = judge(rule.comparator, evidence, scale, rules.designed_scales)
     except InputError as error:
         raise InputError(f"{' / '.join(row.key)}: {error}") from None
+    absent = [setting for setting in settings if setting in absent_campaigns]
+    if judgement.status is Status.NOT_RUN and measurement is None and absent:
+        reason = f"Not run: this scale has no campaign {' or '.join(absent)}."
+        judgement = Judgement(Status.NOT_RUN, reason)
     return ComparedRow(
         published=row,
         ours=measurement,

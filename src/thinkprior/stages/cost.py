@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thinkprior.artifacts import GROUPS, RUNS, read_csv, read_json, read_parquet
+from thinkprior.benchmarks import Accuracies
 from thinkprior.findings import cost
 from thinkprior.rendering.arms import ArmRow
 from thinkprior.rendering.cost import cost_table
@@ -50,11 +51,16 @@ def render_cost(
     from thinkprior.rendering.cost_figure import cost_figure
     from thinkprior.rendering.figure import save_figure
 
-    jobs = {stage: _jobs(files, usage.get(stage)) for stage, files in benchmarks.items()}
+    accuracies = Accuracies(**settings.get("accuracies", {}))
+    jobs = {
+        stage: _jobs(files, usage.get(stage))
+        for stage, files in benchmarks.items()
+        if files or stage == cost.TRAINING
+    }
     spent, parts = _runs(runs, logs, jobs[cost.TRAINING])
     passed = [
         cost.PassCost(one["kind"], one["name"], job, len(answers), int(answers["tokens"].sum()))
-        for one, job, path in zip(passes, jobs["probe"], responses, strict=True)
+        for one, job, path in zip(passes, jobs.get("probe", []), responses, strict=True)
         for answers in [read_parquet(path, ["tokens"])]
     ]
     of_main = [run for name, run in spent if name == CAMPAIGN]
@@ -65,15 +71,23 @@ def render_cost(
         *cost.throughput(
             [run for _, run in spent], [one for one in passed if one.kind == "anchor"]
         ),
-        *cost.arm_costs(CAMPAIGN, [arm.name for arm in arms], read_csv(metrics, RUNS), of_main),
+        *cost.arm_costs(
+            CAMPAIGN,
+            [arm.name for arm in arms],
+            read_csv(metrics, RUNS),
+            of_main,
+            accuracies.first,
+        ),
         *cost.pass_costs(
             CAMPAIGN, [one for one, row in zip(passed, passes, strict=True) if row["main"]]
         ),
     ]
-    table = cost_table(measurements, arms, CAMPAIGN, _hosts(logs["manifest"]), scale)
+    table = cost_table(
+        measurements, arms, CAMPAIGN, _hosts(logs["manifest"]), scale, accuracies=accuracies
+    )
     save_table(table, Path(outputs["csv"]), Path(outputs["tex"]))
-    courses = cost.accuracy_courses(read_csv(checkpoints, RUNS), of_main)
-    figure = cost_figure(courses, arms, scale)
+    courses = cost.accuracy_courses(read_csv(checkpoints, RUNS), of_main, accuracies.along)
+    figure = cost_figure(courses, arms, scale, accuracies=accuracies)
     save_figure(figure, Path(outputs["pdf"]), Path(outputs["png"]), Path(outputs["figure_csv"]))
 
 

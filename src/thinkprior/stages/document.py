@@ -49,7 +49,8 @@ def make_document(
     """Writes the document of all tables and figures and typesets it beside its source.
 
     Args:
-        settings: `scale` and `note` of the scale in force.
+        settings: `scale` and `note` of the scale in force; `left_out` where its configuration
+            cannot make everything, as `thinkprior.document.document` takes it.
         tables: LaTeX of the tables, named as in `thinkprior.document.CONTENTS`; what is missing is
             named in its place.
         figures: PDFs of the figures.
@@ -71,6 +72,7 @@ def make_document(
         relative(tables),
         relative(figures),
         {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in captions},
+        left_out=settings.get("left_out"),
     )
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text(text, encoding="utf-8", newline="\n")

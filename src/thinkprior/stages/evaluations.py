@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from thinkprior.benchmarks import ALONG_THE_RUN
 from thinkprior.problems import read_problems
 from thinkprior.progress import Progress
 
@@ -25,8 +26,8 @@ def evaluate_run(
     """Evaluate a run's adapters.
 
     Args:
-        settings: `name`, `lora`, `max_new_tokens`, `max_prompt_tokens`, `template`, `time_limit`,
-            `engine`.
+        settings: `name`, `lora`, `max_new_tokens`, `max_prompt_tokens`, `stop` (may be missing),
+            `template`, `time_limit`, `engine`, `along_the_run` (missing for the paper's).
         code: digest of the code that the evaluation depends on.
         policy: model directory of the policy.
         checkpoints: directory of adapter directories.
@@ -64,10 +65,16 @@ def evaluate_run(
             verifier,
             {name: read_problems(path) for name, path in benchmarks.items()},
             Template(settings["template"]),
-            Sampling(0.0, settings["max_new_tokens"], settings["max_prompt_tokens"]),
+            Sampling(
+                0.0,
+                settings["max_new_tokens"],
+                settings["max_prompt_tokens"],
+                tuple(settings.get("stop", ())),
+            ),
             loaders,
             progress.line,
             job_state,
+            settings.get("along_the_run", ALONG_THE_RUN),
         )
         progress.line(f"verifier: {verifier.report}")
         table.to_csv(scores, index=False)

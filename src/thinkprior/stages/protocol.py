@@ -48,12 +48,13 @@ def render_protocol(
             settings["confidence"],
         )
     ]
+    protocol = settings["protocol"]
     table = protocol_table(
         measurements,
         [ArmRow(**arm) for arm in settings["arms"]],
         settings["benchmarks"],
         settings["campaign"],
-        Protocol(**settings["protocol"]),
+        Protocol(**{**protocol, "stop": tuple(protocol.get("stop", ()))}),
         settings["confidence"],
         Scale(settings["scale"], settings["note"]),
     )

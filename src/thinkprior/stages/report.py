@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from thinkprior.availability import left_out
+from thinkprior.configuration import parse
 from thinkprior.report.documents import document
 from thinkprior.report.page import Assets, page
 
@@ -42,9 +44,10 @@ def make_report(
         script: its script.
         report: takes the page.
     """
+    values = json.loads(configuration)
     html = page(
         folder=Path(folder),
-        configuration=json.loads(configuration),
+        configuration=values,
         manifests=manifests,
         captions={Path(path).stem: Path(path) for path in captions},
         documents={
@@ -53,6 +56,7 @@ def make_report(
         },
         code=code,
         assets=Assets(Path(template), Path(style), Path(script)),
+        left_out=left_out(parse(values, "the configuration of the report")),
     )
     Path(report).parent.mkdir(parents=True, exist_ok=True)
     Path(report).write_text(html, encoding="utf-8", newline="\n")

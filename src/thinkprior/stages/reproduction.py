@@ -22,8 +22,8 @@ def main_measurements(tables: Mapping[str, Path | str]) -> dict[str, list[Measur
     """The numbers of Tables 1 and 2 by the file that holds them.
 
     Args:
-        tables: `table1` with the metrics `main` behind it and `table2` with `reestimate`; a table
-            that is missing has no finished runs.
+        tables: `table1` with the metrics `main` behind it and `table2` with `reestimate` (those of
+            the campaign that it is of); a table that is missing has no finished runs.
     """
     found = {}
     for name, campaign, numbers in (
@@ -43,6 +43,7 @@ def reproduction(
     claims: Path | str,
     main_tables: Mapping[str, Path | str],
     long_tables: Sequence[Path | str],
+    absent_campaigns: Sequence[str] = (),
 ) -> tuple[list[ComparedRow], list[Claim]]:
     """The compared rows and the decided claims of a scale, for whoever renders them.
 
@@ -53,13 +54,16 @@ def reproduction(
         claims: the checked-in claims.
         main_tables: Tables 1 and 2, as `main_measurements` takes them.
         long_tables: the files of measurements.
+        absent_campaigns: campaigns of the paper that this scale does not declare.
     """
     found = main_measurements(main_tables)
     for path in long_tables:
         found[str(path)] = read_measurements(path)
-    rows = compare(read_published(published), read_rules(comparators), found, scale)
+    rows = compare(
+        read_published(published), read_rules(comparators), found, scale, absent_campaigns
+    )
     every = [measurement for measurements in found.values() for measurement in measurements]
-    return rows, decide(read_claims(claims), every)
+    return rows, decide(read_claims(claims), every, absent_campaigns)
 
 
 def make_reproduction(
@@ -73,10 +77,16 @@ def make_reproduction(
     claims_csv: Path | str,
     page: Path | str,
 ) -> None:
-    """Writes the page as CSV and Markdown, and the claims; `settings` has `scale` and `note`."""
+    """Writes the page as CSV and Markdown, and the claims; `settings` as its plan has them."""
     scale = Scale(settings["scale"], settings["note"])
     rows, decided = reproduction(
-        scale.name, published, comparators, claims, main_tables, long_tables
+        scale.name,
+        published,
+        comparators,
+        claims,
+        main_tables,
+        long_tables,
+        settings.get("absent_campaigns", ()),
     )
     write_csv(page_frame(rows, scale.name), Path(csv))
     write_csv(claims_frame(decided, scale.name), Path(claims_csv))

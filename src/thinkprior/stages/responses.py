@@ -25,7 +25,7 @@ def probe_model(
     Args:
         name: name of the pass, which also names its random streams.
         settings: `samples`, `temperature` (0: greedy), `max_new_tokens`, `max_prompt_tokens`,
-            `template`, `time_limit`, `engine`.
+            `stop` (may be missing), `template`, `time_limit`, `engine`.
         code: digest of the code that the pass depends on.
         model: model directory.
         pool: problem file.
@@ -44,7 +44,10 @@ def probe_model(
     problems = read_problems(pool)
     engine = start_engine(settings["engine"], model)
     sampling = Sampling(
-        settings["temperature"], settings["max_new_tokens"], settings["max_prompt_tokens"]
+        settings["temperature"],
+        settings["max_new_tokens"],
+        settings["max_prompt_tokens"],
+        tuple(settings.get("stop", ())),
     )
     identity = job_identity({"name": name, **settings}, code, {"model": model, "pool": pool})
     with (

@@ -105,6 +105,13 @@ def train_run(
         steps.to_parquet(outputs["steps"], index=False)
         timings.to_parquet(outputs["timings"], index=False)
         progress.line(f"verifier: {run_log.verifier}")
+        # Of an engine with weights of its own; any other has the trainer's.
+        if agreements := getattr(engine, "agreements", []):
+            apart = max(agreement.mean for agreement in agreements)
+            progress.line(
+                f"sampler: adapters compared with the trainer's: {len(agreements)}; "
+                f"log-probabilities apart by {apart:.2g} at most, in the mean of a completion"
+            )
         silent = steps["silent_groups"].sum() / steps["generated_groups"].sum()
         progress.line(f"done: {len(groups)} groups, {silent:.3f} silent", show=True)
         write_manifest(
@@ -123,8 +130,9 @@ def _plan(values: Mapping[str, Any]) -> dict[str, Any]:
     from thinkprior.refill import Refill
     from thinkprior.rollouts import Sampling
 
+    sampling = values["sampling"]
     return {
         **values,
-        "sampling": Sampling(**values["sampling"]),
+        "sampling": Sampling(**{**sampling, "stop": tuple(sampling.get("stop", ()))}),
         "refill": Refill(**values["refill"]),
     }

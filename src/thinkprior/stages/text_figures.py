@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from thinkprior.artifacts import RESPONSES, RUNS, read_csv, read_json, read_parquet
+from thinkprior.benchmarks import Accuracies
 from thinkprior.findings.amortisation import AnchorPass, amortisation
 from thinkprior.findings.composition import composition
 from thinkprior.findings.generation_time import generation_times, pooled_seconds_per_rollout
@@ -61,7 +62,10 @@ def render_table4(
     """
     metric_table = read_csv(metrics, RUNS)
     seconds = pooled_seconds_per_rollout(_times(metric_table, runs, timings))
-    measurements = composition(metric_table, seconds, _hardware(settings["hardware"], manifests))
+    accuracies = Accuracies(**settings.get("accuracies", {}))
+    measurements = composition(
+        metric_table, seconds, _hardware(settings["hardware"], manifests), accuracies.first
+    )
     table = table4(
         measurements,
         _scale(settings),
@@ -69,6 +73,7 @@ def render_table4(
         steps=settings["steps"],
         batch_prompts=settings["batch_prompts"],
         most_rounds=settings["most_rounds"],
+        accuracies=accuracies,
     )
     save_table(table, Path(csv), Path(tex))
 
@@ -86,22 +91,23 @@ def render_windows(
 
     Args:
         settings: as `plans.windows_settings` gives them.
-        runs: campaign (`main`, `reestimate`) to (arm, seed) of its runs, in the order of the files.
+        runs: campaign (`main`, and `reestimate` where there is one) to (arm, seed) of its runs, in
+            the order of the files.
         groups: campaign to the groups logs of its runs.
         metrics: campaign to its metrics.
         steps: campaign to its counts of each step.
         csv: takes the numbers.
         tex: takes the table.
     """
-    step_tables = {name: read_csv(steps[name], RUNS) for name in (MAIN, REESTIMATE)}
-    metric_tables = {name: read_csv(metrics[name], RUNS) for name in (MAIN, REESTIMATE)}
+    step_tables = {name: read_csv(steps[name], RUNS) for name in runs}
+    metric_tables = {name: read_csv(metrics[name], RUNS) for name in runs}
+    pair = REESTIMATE if REESTIMATE in runs else MAIN
     measurements = published_rates(
-        step_tables[MAIN],
-        metric_tables[MAIN],
-        step_tables[REESTIMATE],
-        metric_tables[REESTIMATE],
+        step_tables[MAIN], metric_tables[MAIN], step_tables[pair], metric_tables[pair], pair
     )
     for name in (MAIN, REESTIMATE):
+        if name not in runs:
+            continue
         measurements += window_measurements(name, step_tables[name])
         measurements += coverage_measurements(
             name, _visits(runs[name], groups[name]), settings["pools"][name]
@@ -113,6 +119,7 @@ def render_windows(
         reestimate_arms=settings["reestimate_arms"],
         steps=settings["steps"],
         pool=settings["pools"][MAIN],
+        pair=pair,
     )
     save_table(table, Path(csv), Path(tex))
 
