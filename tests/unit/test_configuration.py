@@ -203,9 +203,15 @@ def test_a_written_configuration_is_read_again(tmp_path: Path) -> None:
     assert read(path) == parse(SMALL, "small.yaml")
 
 
-@pytest.mark.parametrize("path", sorted((PROJECT / "config").glob("*.yaml")), ids=lambda p: p.name)
-def test_the_scales_of_the_project_are_accepted(path: Path) -> None:
-    read(path)
+@pytest.mark.parametrize("name", ["config.yaml", "pilot.yaml", "paper.yaml"])
+def test_the_scales_of_the_project_are_accepted(name: str) -> None:
+    read(PROJECT / "config" / name)
+
+
+def test_every_other_configuration_is_an_overlay_named_after_its_scale() -> None:
+    scales = {"config", "pilot", "paper"}
+    for path in (PROJECT / "config").glob("*.yaml"):
+        assert path.stem in scales or path.stem.split("-")[0] in scales, path
 
 
 def test_the_default_scale_is_the_papers_design() -> None:
