@@ -105,6 +105,8 @@ class Decoding:
         """
         self.decoder = decoder
         self.stem = 0 if stem is None else stem.length
+        self.samples = 1
+        self.apart = 0
         self.room = min(most, ROOM)
         self.filled = max(map(len, prompts))
         self.paddings = [self.filled - len(prompt) for prompt in prompts]
@@ -142,25 +144,48 @@ class Decoding:
         hidden = self.decoder.embed_tokens(tokens[:, None])
         for layer in self.layers:
             normed = layer.input_norm(hidden)
-            layer.keys[:, :, place:end], layer.values[:, :, place:end] = layer.project(
-                normed, *rotation
-            )
-            keys, values = layer.keys[:, :, :end], layer.values[:, :, :end]
-            hidden = layer.finish(hidden, layer.attend(normed, *rotation, keys, values, bias))
+            key, value = layer.project(normed, *rotation)
+            own = slice(place - self.apart, end - self.apart)
+            layer.keys[:, :, own], layer.values[:, :, own] = key, value
+            keys, values = layer.keys[:, :, : own.stop], layer.values[:, :, : own.stop]
+            if self.apart:
+                seen = layer.attend_apart(
+                    normed, *rotation, keys, values, self.prompt_bias, self.samples
+                )
+            else:
+                seen = layer.attend(normed, *rotation, keys, values, bias)
+            hidden = layer.finish(hidden, seen)
         last: torch.Tensor = self.decoder.norm(hidden)[:, 0]
         return last
 
     def repeat(self, samples: int) -> None:
-        """Make `samples` rows of each, one after the other."""
+        """Make `samples` rows of each, one after the other.
+
+        Where the attention's own arithmetic can be taken apart, the rows of a prompt go on sharing
+        its keys and values until rows are taken out: most of what a step reads from memory.
+        """
+        if samples > 1 and self.layers[0].queries_a_key > 1 and _on_cpu_in_fp32(self.bias):
+            self.samples, self.apart = samples, self.filled
+            self.prompt_bias = self.bias[..., : self.apart]
+            for layer in self.layers:
+                layer.split(self.apart, samples)
+        else:
+            for layer in self.layers:
+                layer.change_rows(lambda tensor: tensor.repeat_interleave(samples, 0))
         self._change_rows(lambda tensor: tensor.repeat_interleave(samples, 0))
 
     def keep(self, rows: torch.Tensor) -> None:
         """Go on with these rows only, given by their numbers."""
+        if self.apart:
+            for layer in self.layers:
+                layer.join(self.samples, rows)
+            self.apart = 0
+        else:
+            for layer in self.layers:
+                layer.change_rows(lambda tensor: tensor[rows])
         self._change_rows(lambda tensor: tensor[rows])
 
     def _change_rows(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        for layer in self.layers:
-            layer.keys, layer.values = change(layer.keys), change(layer.values)
         self.first, self.bias = change(self.first), change(self.bias)
         self.cosine, self.sine = change(self.cosine), change(self.sine)
 
@@ -214,11 +239,20 @@ class Decoding:
         return last
 
 
+def _on_cpu_in_fp32(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "cpu" and tensor.dtype == torch.float32
+
+
 class _Layer:
-    """One layer's parts, and the keys and values of the batch: [rows, heads, places, head size]."""
+    """One layer's parts, and the keys and values of the batch: [rows, heads, places, head size].
+
+    Those of the prompts can stand apart, once for all rows of a prompt.
+    """
 
     keys: torch.Tensor
     values: torch.Tensor
+    prompt_keys: torch.Tensor
+    prompt_values: torch.Tensor
 
     def __init__(self, layer: Any) -> None:
         attention = layer.self_attn
@@ -258,6 +292,55 @@ class _Layer:
             query, keys, values, attn_mask=bias, scale=self.scaling
         )
         return seen.reshape(rows, heads, tokens, size)
+
+    def attend_apart(
+        self,
+        normed: torch.Tensor,
+        cosine: torch.Tensor,
+        sine: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        prompt_bias: torch.Tensor,
+        samples: int,
+    ) -> torch.Tensor:
+        """What one new token a row takes from its prompt's keys, which stand apart, and its own."""
+        query = self._rotated(self._heads(self.query(normed)), cosine, sine) * self.scaling
+        rows, heads, _, size = query.shape
+        prompts, shared, places, _ = self.prompt_keys.shape
+
+        def together(tensor: torch.Tensor) -> torch.Tensor:
+            """[rows, shared heads, queries a key, n] to [prompts, shared heads, all queries, n]."""
+            of_prompt = tensor.view(prompts, samples, shared, self.queries_a_key, -1)
+            return of_prompt.transpose(1, 2).reshape(prompts, shared, -1, tensor.shape[-1])
+
+        def a_row(tensor: torch.Tensor) -> torch.Tensor:
+            of_prompt = tensor.view(prompts, shared, samples, self.queries_a_key, -1)
+            return of_prompt.transpose(1, 2).reshape(rows, shared, self.queries_a_key, -1)
+
+        query = query.reshape(rows, shared, self.queries_a_key, size)
+        to_prompt = together(query) @ self.prompt_keys.transpose(2, 3) + prompt_bias
+        scores = torch.cat([a_row(to_prompt), query @ keys.transpose(2, 3)], -1)
+        weights = scores.softmax(-1)
+        seen = a_row(together(weights[..., :places]) @ self.prompt_values)
+        seen = seen + weights[..., places:] @ values
+        return seen.reshape(rows, heads, 1, size)
+
+    def split(self, places: int, samples: int) -> None:
+        """Put the first places apart, and go on with `samples` rows of each for what is new."""
+        self.prompt_keys = self.keys[:, :, :places].contiguous()
+        self.prompt_values = self.values[:, :, :places].contiguous()
+        self.keys = self.keys[:, :, places:].repeat_interleave(samples, 0)
+        self.values = self.values[:, :, places:].repeat_interleave(samples, 0)
+
+    def join(self, samples: int, rows: torch.Tensor) -> None:
+        """Undo `split` for these rows."""
+        prompts = rows // samples
+        self.keys = torch.cat([self.prompt_keys[prompts], self.keys[rows]], 2)
+        self.values = torch.cat([self.prompt_values[prompts], self.values[rows]], 2)
+
+    def change_rows(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        """Make other rows of the batch's keys and values."""
+        self.keys, self.values = change(self.keys), change(self.values)
 
     def finish(self, hidden: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """The layer's output."""

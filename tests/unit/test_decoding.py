@@ -46,15 +46,31 @@ def test_prompts_and_new_tokens_have_the_librarys_hidden_states(
             torch.testing.assert_close(hidden[row], expected, rtol=1e-5, atol=1e-5)
 
 
-def test_repeated_and_kept_rows_go_on_from_their_own_tokens(decoder: Any) -> None:
+@pytest.mark.parametrize("room", [256, 1])
+@pytest.mark.parametrize("apart", [True, False])
+def test_repeated_and_kept_rows_go_on_from_their_own_tokens(
+    decoder: Any, monkeypatch: pytest.MonkeyPatch, room: int, apart: bool
+) -> None:
+    monkeypatch.setattr(decoding, "ROOM", room)
+    monkeypatch.setattr(decoding, "_on_cpu_in_fp32", lambda tensor: apart)
+    new = torch.tensor([[4, 5, 6, 7, 10, 11], [12, 13, 14, 15, 16, 17]])
     with torch.inference_mode():
-        batch = Decoding(decoder, PROMPTS[:2], 4, CPU)
+        batch = Decoding(decoder, PROMPTS[:3], 4, CPU)
         batch.start()
         batch.repeat(2)
-        batch.step(torch.tensor([4, 5, 6, 7]))
-        batch.keep(torch.tensor([1, 2]))
-        hidden = batch.step(torch.tensor([8, 9]))
-    for row, tokens in enumerate(([*PROMPTS[0], 5, 8], [*PROMPTS[1], 6, 9])):
+        assert batch.apart == (max(map(len, PROMPTS[:3])) if apart else 0)
+        for step in (1, 2):
+            hidden = batch.step(new[step - 1])
+            for row in range(6):
+                tokens = [*PROMPTS[row // 2], *new[:step, row].tolist()]
+                expected = of_the_library(decoder, tokens)
+                torch.testing.assert_close(hidden[row], expected, rtol=1e-5, atol=1e-5)
+        batch.keep(torch.tensor([1, 2, 5]))
+        assert batch.apart == 0
+        batch.step(torch.tensor([8, 9, 3]))
+        batch.keep(torch.tensor([0, 2]))
+        hidden = batch.step(torch.tensor([18, 19]))
+    for row, tokens in enumerate(([*PROMPTS[0], 5, 13, 8, 18], [*PROMPTS[2], 11, 17, 3, 19])):
         expected = of_the_library(decoder, tokens)
         torch.testing.assert_close(hidden[row], expected, rtol=1e-5, atol=1e-5)
 
