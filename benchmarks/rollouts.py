@@ -37,6 +37,7 @@ from thinkprior.transformers_engine import TransformersEngine
 TEMPERATURE = 0.9
 LEAST_RATIO = 1.5
 KINDS, LENGTHS = ("few-shot", "zero-shot"), (24, 64)
+ENGINES = ("transformers", "vllm", "vllm-adapter")
 
 
 @dataclass
@@ -118,8 +119,8 @@ def transformers_sides(directory: Path) -> dict[str, Side]:
     }
 
 
-def vllm_sides(directory: Path) -> dict[str, Side]:
-    """vLLM's, each time with an empty cache."""
+def vllm_side(directory: Path, *, adapter: bool) -> dict[str, Side]:
+    """vLLM's, each time with an empty cache; without an adapter as a merged model would be."""
     from thinkprior.vllm_engine import VllmEngine, VllmSettings
 
     engine = VllmEngine(
@@ -130,7 +131,7 @@ def vllm_sides(directory: Path) -> dict[str, Side]:
         device="cpu",
         batch_rows=64,
         threads=1,
-        policy=adapted(load_model(directory)),
+        policy=adapted(load_model(directory)) if adapter else None,
     )
     engine.ends = frozenset()
     side = by_engine(engine)
@@ -139,7 +140,7 @@ def vllm_sides(directory: Path) -> dict[str, Side]:
         engine.llm.reset_prefix_cache()
         return side.draw(asked, new, repeat)
 
-    return {"vLLM, unmerged": Side(draw)}
+    return {f"vLLM, {'unmerged' if adapter else 'merged'}": Side(draw)}
 
 
 def _count(results: list[PromptCompletions]) -> int:
@@ -149,7 +150,7 @@ def _count(results: list[PromptCompletions]) -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("model", type=Path, help="model directory of SmolLM2-135M-Instruct")
-    parser.add_argument("--engine", choices=("transformers", "vllm"), default="transformers")
+    parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--lengths", nargs="+", type=int, default=LENGTHS)
@@ -162,8 +163,11 @@ def main() -> int:
     arguments = _arguments()
     logging.set_verbosity_error()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    vllm = arguments.engine == "vllm"
-    sides = (vllm_sides if vllm else transformers_sides)(arguments.model)
+    vllm = arguments.engine != "transformers"
+    if vllm:
+        sides = vllm_side(arguments.model, adapter=arguments.engine == "vllm-adapter")
+    else:
+        sides = transformers_sides(arguments.model)
     torch.set_num_threads(1)
     sides = {name: side for name, side in sides.items() if arguments.only in name}
     tokenizer = load_tokenizer(arguments.model)
