@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,10 @@ def add_adapter(model: Any, lora: Lora, seed: int) -> Any:
         bias="none",
         task_type="CAUSAL_LM",
     )
-    policy = get_peft_model(model, config)
+    with warnings.catch_warnings():
+        # peft asks by a name that transformers is about to drop.
+        warnings.filterwarnings("ignore", "`is_gradient_checkpointing`", FutureWarning)
+        policy = get_peft_model(model, config)
     # A set whose order differs from process to process, and with it the saved file.
     (saved,) = policy.peft_config.values()
     saved.target_modules = sorted(saved.target_modules)

@@ -337,6 +337,7 @@ class _Layer:
         prompts = rows // samples
         self.keys = torch.cat([self.prompt_keys[prompts], self.keys[rows]], 2)
         self.values = torch.cat([self.prompt_values[prompts], self.values[rows]], 2)
+        del self.prompt_keys, self.prompt_values
 
     def change_rows(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
         """Make other rows of the batch's keys and values."""
