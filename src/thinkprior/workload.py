@@ -237,7 +237,7 @@ def _training(
 
 def _evaluation(config: Configuration) -> list[Work]:
     sizes = benchmark_sizes(config)
-    along = sizes[getattr(config.data, "along_the_run", "math500")]
+    along = sizes[config.data.along_the_run]
     prompting = config.prompting
     works = []
     for name, row in config.campaigns.items():

@@ -27,8 +27,7 @@ def download_datasets(
     lock, folder = Lock(settings["lock"]), Path(manifest).parent
     entries = {}
     for name, of in settings["datasets"].items():
-        repository = Repository(of["repository"], tuple(of["files"]), of["revision"], of["sha256"])
-        found = fetch(repository, folder, lock, progress.line)
+        found = fetch(dataset_repository(of), folder, lock, progress.line)
         entries[name] = {
             "repository": found.name,
             "commit": found.commit,
@@ -36,3 +35,13 @@ def download_datasets(
         }
     Path(manifest).write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
     progress.line(f"commits and checksums stand in {lock.path}: keep it under version control")
+
+
+def dataset_repository(settings: Mapping[str, Any]) -> Repository:
+    """The repository of a data set's settings."""
+    return Repository(
+        settings["repository"],
+        tuple(settings["files"]),
+        settings["revision"],
+        settings["sha256"],
+    )

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from thinkprior.downloads import Lock, Repository, fetch, is_there
+from thinkprior.downloads import Lock, fetch, is_there
 from thinkprior.packages import fetch_file
 from thinkprior.progress import Progress
+from thinkprior.stages.downloads import dataset_repository
 from thinkprior.stages.pretrained import repository_of
 
 
@@ -42,7 +43,7 @@ def ask(
         if not is_there(asked, folder, lock):
             fetch(replace(asked, files=("config.json",), optional=()), folder, lock, progress.line)
     for of in datasets.get("datasets", {}).values():
-        asked = Repository(of["repository"], tuple(of["files"]), of["revision"], of["sha256"])
+        asked = dataset_repository(of)
         folder, lock = Path(datasets["folder"]), Lock(datasets["lock"])
         if not is_there(asked, folder, lock):
             fetch(replace(asked, files=()), folder, lock, progress.line)
