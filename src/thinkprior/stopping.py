@@ -1,7 +1,8 @@
-"""Stop texts: a completion ends at the first token with which its text holds one of them.
+"""What ends a completion: end tokens, and stop texts.
 
-Its tokens stay as they were drawn, since the policy learns to stop by them; its text is cut before
-the first of the stop texts.
+A completion ends at the first token with which its text holds a stop text. Its tokens stay as they
+were drawn, since the policy learns to stop by them; its text is cut before the first of the stop
+texts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,17 @@ from thinkprior.rollouts import Completion
 
 Decode = Callable[[Sequence[int]], str]
 """Text of token ids, without special tokens."""
+
+
+def configured_ends(configured: int | list[int] | None, tokenizer: Any) -> frozenset[int]:
+    """Ids of the tokens that end a completion: the tokenizer's and the generation config's.
+
+    Args:
+        configured: `eos_token_id` of the generation config.
+        tokenizer: the model's tokenizer.
+    """
+    listed = configured if isinstance(configured, list) else [configured]
+    return frozenset(int(i) for i in [tokenizer.eos_token_id, *listed] if i is not None)
 
 
 def text_before(text: str, stops: Sequence[str]) -> str | None:

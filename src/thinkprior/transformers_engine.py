@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from thinkprior.decoding import Decoding, Stem, check_decodable, shared_length
 from thinkprior.errors import InputError, NonFiniteError
 from thinkprior.rollouts import PromptCompletions, Sampling
-from thinkprior.stopping import completions_of, stopping_tokens, text_before
+from thinkprior.stopping import (
+    completions_of,
+    configured_ends,
+    stopping_tokens,
+    text_before,
+)
 
 COMPACT_BELOW = 0.6
 """Finished sequences are taken out of the batch once the unfinished fall below this share."""
@@ -28,9 +33,7 @@ BLOCKS_FROM, BLOCK = 4096, 256
 
 def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     """Ids of the tokens that end a completion: the tokenizer's and the generation config's."""
-    configured = model.generation_config.eos_token_id
-    listed = configured if isinstance(configured, list) else [configured]
-    return frozenset(int(i) for i in [tokenizer.eos_token_id, *listed] if i is not None)
+    return configured_ends(model.generation_config.eos_token_id, tokenizer)
 
 
 class TransformersEngine:

@@ -35,7 +35,7 @@ from thinkprior.agreement import (
 from thinkprior.errors import InputError, NonFiniteError
 from thinkprior.randomness import stream_seed
 from thinkprior.rollouts import PromptCompletions, Sampling
-from thinkprior.stopping import completions_of
+from thinkprior.stopping import completions_of, configured_ends
 
 CHECKED_PROMPTS = 8
 """Prompts of which one completion is checked against the trainer."""
@@ -381,18 +381,14 @@ def _log_probabilities(output: Any) -> np.ndarray:
 
 
 def _end_tokens(directory: Path | str, tokenizer: Any) -> frozenset[int]:
-    """Ids of the tokens that end a completion: the tokenizer's and the generation config's.
-
-    The same as `thinkprior.transformers_engine.end_tokens`, without a loaded model.
-    """
+    """Ids of the tokens that end a completion, without a loaded model."""
     from transformers import AutoConfig, GenerationConfig
 
     if Path(directory, "generation_config.json").exists():
         configured = GenerationConfig.from_pretrained(str(directory)).eos_token_id
     else:
         configured = AutoConfig.from_pretrained(str(directory)).eos_token_id
-    listed = configured if isinstance(configured, list) else [configured]
-    return frozenset(int(i) for i in [tokenizer.eos_token_id, *listed] if i is not None)
+    return configured_ends(configured, tokenizer)
 
 
 def _import_vllm() -> Any:
